@@ -1,7 +1,7 @@
-// What `quadrant quantize` does, as calls: a recipe, run on a model of any format.
+// What `quadrant quantize` and `convert` do, as calls: a recipe, run on a model of any format.
 //
 //   build/release/bin/example_pipeline model.onnx small.onnx
-//   build/release/bin/example_pipeline model.onnx small.onnx int8-static samples
+//   build/release/bin/example_pipeline model.onnx small.tflite int8-static samples
 #include <iostream>
 #include <string>
 
@@ -23,11 +23,22 @@ quadrant::Expected<void> quantize(const std::string& in, const std::string& out,
   const quadrant::RunContext context{.sink = &notes};
   QUADRANT_TRY(const quadrant::NamedRecipe recipe, quadrant::recipe_of_preset(preset));
   QUADRANT_TRY(quadrant::Graph model, quadrant::read_model(in, context));
-  const quadrant::RunRequest request{
-      .recipe = recipe, .inputs = {.calibration = samples}, .model = in};
+  // What it is for: whose kernels are to compute on codes, and what the format has.
+  quadrant::Destination destination;
+  QUADRANT_TRY(destination.format, quadrant::model_format(out));
+  if (destination.format == quadrant::ModelFormat::tflite) {
+    destination.target = quadrant::FusionTarget::tflite;
+  }
+  const quadrant::RunRequest request{.recipe = recipe,
+                                     .inputs = {.calibration = samples},
+                                     .model = in,
+                                     .destination = destination};
   QUADRANT_TRY(const quadrant::RunResult done, quadrant::run(request, std::move(model), context));
+  const quadrant::LowerModelOptions lowering{.target = destination.target, .model = in};
+  QUADRANT_TRY(const quadrant::LoweredModel lowered,
+               quadrant::lower_model(done.quantized.graph, destination.format, lowering, context));
   QUADRANT_TRY(const quadrant::WrittenModel written,
-               quadrant::write_model(done.quantized.graph, out, {}, context));
+               quadrant::write_model(lowered.graph, out, {}, context));
   std::cout << done.quantized.analysis.plan.values.size() << " values quantized, " << written.bytes
             << " bytes\n";
   return {};

@@ -2,10 +2,10 @@
 // are apart: the macros that declare methods (engine/macros.hpp), and adapters of other libraries
 // (adapters/).
 //
-//   auto model = quadrant::read_model("model.onnx");
-//   auto recipe = quadrant::recipe_of_preset("int8");
-//   auto done = quadrant::run({.recipe = *recipe}, *std::move(model));
-//   auto written = quadrant::write_model(done->quantized.graph, "small.onnx");
+//   QUADRANT_TRY(auto model, quadrant::read_model("model.onnx"));
+//   QUADRANT_TRY(const auto recipe, quadrant::recipe_of_preset("int8"));
+//   QUADRANT_TRY(const auto done, quadrant::run({.recipe = recipe}, std::move(model)));
+//   QUADRANT_TRY(const auto written, quadrant::write_model(done.quantized.graph, "small.onnx"));
 #pragma once
 
 #include "quadrant/calibration/calibrate.hpp"

@@ -76,6 +76,20 @@ const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
   return looks_at_them ? options.moments->find(name_of(node)) : nullptr;
 }
 
+// What a scheme of someone's own made of the weight, before anything is done with it.
+Expected<void> check_encoded(const EncodedConstant& encoded, const Constant& weight,
+                             const NumberFormat& format) {
+  const bool is_made = encoded.codes && encoded.quantization;
+  const bool fits =
+      is_made && encoded.codes.shape() == weight.shape() &&
+      (is_uniform(format) || scaled_format(encoded.quantization).format == format) &&
+      encoded.codes.element() == encoded.quantization.storage() &&
+      contents_of(scaled_format(encoded.quantization)).size() == parts_of(format).size();
+  if (fits) return {};
+  return fail(ErrorCode::usage, fmt::format("`encode` gave no codes of its shape in the format {}",
+                                            to_string(format)));
+}
+
 // Keeps the codes, and then the contents of their type.
 Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
                              const NumberFormat& format, DataContext& context) {
@@ -87,6 +101,11 @@ Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Const
     if (encoded.error().code != ErrorCode::impossible) return fail(std::move(encoded).error());
     context.refuse(std::move(encoded).error().message);
     return {};
+  }
+  auto status = check_encoded(*encoded, weight, format);
+  if (!status) {
+    status.error().place.tensor = name_of(node);
+    return status;
   }
   if (const char* const why_not = beyond_float16(scaled_format(encoded->quantization), weight)) {
     context.refuse(why_not);

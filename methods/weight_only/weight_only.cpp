@@ -31,8 +31,11 @@ QUADRANT_DEQUANTIZER(WeightOnly)(Value quantized, RewriteContext& context) const
 Expected<EncodedConstant> WeightOnly::encode(const WeightToEncode& weight) const {
   QUADRANT_TRY(EncodedConstant encoded, encode_constant(weight.real, weight.format));
   if (weight.moments != nullptr) {
-    QUADRANT_CHECK(
-        weight_only::round_by(*weight.moments, *this, weight.name, weight.real, encoded));
+    auto rounded = weight_only::round_by(*weight.moments, *this, weight.name, weight.real, encoded);
+    // Moments of another weight are a mistake of whoever gave them, and no reason to stay float.
+    const bool is_mistake = !rounded && rounded.error().code == ErrorCode::impossible;
+    if (is_mistake) rounded.error().code = ErrorCode::usage;
+    QUADRANT_CHECK(std::move(rounded));
   }
   return encoded;
 }

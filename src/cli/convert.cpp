@@ -89,7 +89,8 @@ class Convert final : public Command {
                                .model = options_.model};
     QUADRANT_CHECK(in_file(check_lower_model(format, lowering), output_));
     console.use_threads(options_.threads);
-    options_.resolves_aliases = format != ModelFormat::onnx && format != ModelFormat::text;
+    options_.destination = {
+        .format = format, .target = lowering.target, .coded_borders = lowering.coded_borders};
     std::vector<std::string> remarks;
     QUADRANT_TRY(Graph graph, model(format, lowering, console, remarks));
     QUADRANT_TRY(const LoweredModel lowered,
@@ -115,19 +116,10 @@ class Convert final : public Command {
         recipe.file.empty()) {
       QUADRANT_CHECK(options_.schemes.check_none_given());
       QUADRANT_TRY(Graph graph, read_model(options_.model, console.context()));
-      if (options_.resolves_aliases) {
+      if (format != ModelFormat::onnx && format != ModelFormat::text) {
         QUADRANT_CHECK(in_file(resolve_aliases(graph), options_.model));
       }
       return graph;
-    }
-    const auto& target = lowering.target;
-    options_.coded_borders = lowering.coded_borders;
-    if (target == KernelsTarget(FusionTarget::tflite) ||
-        target == KernelsTarget(FusionTarget::webnn)) {
-      options_.kernels = "tflite";
-    }
-    if (is_openvino(target) || (!target && format == ModelFormat::openvino)) {
-      options_.kernels = "openvino";
     }
     QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
     lowering.made_by = subject.recipe.recipe;

@@ -9,7 +9,6 @@
 
 #include "cli/choices.hpp"
 #include "cli/resources.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
@@ -36,13 +35,6 @@ Expected<NamedRecipe> with_options(NamedRecipe meant, const DecisionOptions& opt
   if (options.takes_variants) {
     QUADRANT_TRY(recipe.schemes, weight_variants());
   }
-  for (SchemeChoice& choice : recipe.schemes) {
-    if (choice.scheme != "static_affine") continue;
-    if (!options.kernels.empty()) choice.options.try_emplace("kernels", options.kernels);
-    if (!options.coded_borders) continue;
-    choice.options["quantized_inputs"] = true;
-    choice.options["quantized_outputs"] = true;
-  }
   if (options.budget) recipe.target_bits = options.budget->bits;
   if (!options.non_finite.empty()) {
     recipe.non_finite =
@@ -67,6 +59,7 @@ RunRequest request_of(NamedRecipe meant, const DecisionOptions& options) {
           .own_includes = options.scope.include.size(),
           .own_excludes = options.scope.exclude.size(),
           .owns_hardware = !options.hardware.empty(),
+          .destination = options.destination,
           .as_matmul_nbits = options.format == "matmulnbits"};
 }
 
@@ -140,9 +133,6 @@ Expected<PreparedRun> prepare(const DecisionOptions& options, Console& console) 
   QUADRANT_TRY(CheckedRun checked, check_run(request_of(std::move(meant), options), context));
   QUADRANT_CHECK(check_savable(options, checked.recipe));
   QUADRANT_TRY(Graph graph, read_model(options.model, context));
-  if (options.resolves_aliases) {
-    QUADRANT_CHECK(in_file(resolve_aliases(graph), options.model));
-  }
   return quadrant::prepare(std::move(checked), std::move(graph), context);
 }
 

@@ -39,11 +39,9 @@ struct DecisionOptions {
   // What a command that meets budgets says of them.
   bool meets_budgets = false;
   std::optional<TargetBits> budget{};  ///< in place of the recipe's
-  bool coded_borders = false;          ///< static_affine's inputs and outputs are codes
-  std::string kernels{};               ///< static_affine's, where nobody says others
-  bool resolves_aliases = false;       ///< what is made is not written as ONNX
-  bool takes_variants = false;         ///< `weight_variants` in place of one scheme
-  const CLI::App* command = nullptr;   ///< whose they are
+  Destination destination{};
+  bool takes_variants = false;        ///< `weight_variants` in place of one scheme
+  const CLI::App* command = nullptr;  ///< whose they are
 };
 
 /// Adds them to a subcommand.

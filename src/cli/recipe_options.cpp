@@ -114,6 +114,7 @@ Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& sch
   QUADRANT_TRY(const RuleSchemes all, schemes_of(made.recipe));
   std::set<std::string> used;
   for (const SchemeChoice& choice : all.all) used.insert(choice.scheme);
+  if (used.empty()) return made;  // a recipe of no scheme, which check_run tells
   QUADRANT_CHECK(schemes.check_given(std::vector<std::string>(used.begin(), used.end()),
                                      options.scheme.empty() ? made.label : std::string()));
   for (const auto& [key, value] : schemes.given_for_model()) made.recipe.model[key] = value;

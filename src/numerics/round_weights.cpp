@@ -42,6 +42,8 @@ struct RowRange {
 /// What became of a row.
 struct RowOutcome {
   double error = 0;
+  double doubt = 0;    ///< how far off that may be; 0: it was computed in double
+  double nearest = 0;  ///< the error that it began with
   bool is_weighted = false;
   bool is_fed_back = false;
   bool is_descended = false;
@@ -71,7 +73,6 @@ class WeightRounder {
   [[nodiscard]] RowOutcome& outcome(const RowRange& rows, std::size_t row) noexcept {
     return outcomes_[place(rows, row)];
   }
-  [[nodiscard]] double total() const;
 
   [[nodiscard]] Expected<void> find_blocks(const CodeGrids& grids);
   [[nodiscard]] Expected<Encoded> weighted(const Encoded& encoded) const;
@@ -91,7 +92,15 @@ class WeightRounder {
                                    const CodeGrids& grids) const;
   void load_matrix(std::size_t matrix);
   void load_feedback();
-  [[nodiscard]] Expected<std::vector<double>> measure(const Encoded& encoded);
+  /// An error in single precision, and how far off it may be.
+  struct Measured {
+    double error = 0;
+    double doubt = 0;
+  };
+  [[nodiscard]] Expected<std::vector<Measured>> measure(const Encoded& encoded);
+  void settle(const RowRange& rows, std::span<const double> errors);
+  [[nodiscard]] std::vector<double> surely(const RowRange& rows, const RowRounder& made,
+                                           const FedBack& found);
   [[nodiscard]] std::function<float(double)> rounded_scale() const;
   void round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids);
   /// The rows for which `is_taken` is not 0.
@@ -117,12 +126,6 @@ class WeightRounder {
 Executor& or_serial(Executor* executor) {
   static SerialExecutor serial;
   return executor != nullptr ? *executor : serial;
-}
-
-double WeightRounder::total() const {
-  double sum = 0;
-  for (const RowOutcome& each : outcomes_) sum += each.error;
-  return sum;
 }
 
 template <class Body>
@@ -264,15 +267,16 @@ void WeightRounder::load_feedback() {
   }
 }
 
-Expected<std::vector<double>> WeightRounder::measure(const Encoded& encoded) {
+Expected<std::vector<WeightRounder::Measured>> WeightRounder::measure(const Encoded& encoded) {
   const std::size_t n = layout_.columns.size();
   std::vector<float> reals(values_.size());
   QUADRANT_CHECK(decode(encoded, shape_, format_, reals));
-  std::vector<double> errors(outcomes_.size());
+  std::vector<Measured> errors(outcomes_.size());
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     load_matrix(matrix);
     for_rows(matrix, [&](const RowRange& rows) {
       std::vector<double> units(rows.count);
+      std::vector<double> doubts(rows.count);
       for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t) {
         units[row] = std::max(units[row], std::fabs(static_cast<double>(values_[element])));
       });
@@ -286,10 +290,11 @@ Expected<std::vector<double>> WeightRounder::measure(const Encoded& encoded) {
         const double error =
             static_cast<double>(values_[element]) - static_cast<double>(reals[element]);
         difference[place] = static_cast<float>(error * inverses[row]);
+        doubts[row] += least_part * matrix_.moment(place / rows.count) * error * error;
       });
       const std::vector<double> sums = quadratic_forms(moments_of_measure_, difference, rows.count);
       for (std::size_t row = 0; row < rows.count; ++row) {
-        errors[place(rows, row)] = sums[row] * unit_ * units[row] * units[row];
+        errors[place(rows, row)] = {sums[row] * unit_ * units[row] * units[row], doubts[row]};
       }
     });
   }
@@ -299,7 +304,14 @@ Expected<std::vector<double>> WeightRounder::measure(const Encoded& encoded) {
 Expected<Encoded> WeightRounder::weighted(const Encoded& encoded) const {
   std::vector<float> weights = moments_.relative_diagonal(values_.size());
   for (float& weight : weights) weight += least_weight;
-  const EncodeOptions options{.weights = weights, .executor = options_.executor};
+  EncodeOptions options{.weights = weights, .executor = options_.executor};
+  const auto* const stored = std::get_if<StoredTable>(&format_.code);
+  if (options_.keeps_table && stored != nullptr) {
+    if (encoded.table.size() != static_cast<std::size_t>(stored->levels)) {
+      return fail(ErrorCode::impossible, "a table that stays is one for all groups");
+    }
+    options.table = encoded.table;
+  }
   const bool is_shifted = options_.keeps_zero_points && format_.offset == Offset::zero_point &&
                           !encoded.offsets.front().empty();
   if (!is_shifted) return encode(values_, shape_, format_, options);
@@ -344,17 +356,21 @@ Expected<void> WeightRounder::take_better(Encoded& encoded, const Encoded& other
                                           const CodeGrids& grids) {
   const auto is_too_small = [&](float scale) { return std::fabs(scale) < options_.least_scale; };
   if (!other.scales.empty() && std::ranges::any_of(other.scales.back(), is_too_small)) return {};
-  QUADRANT_TRY(const std::vector<double> errors, measure(other));
-  const double sum = std::accumulate(errors.begin(), errors.end(), 0.0);
-  if (!owns_scales_ && !(sum < total() * (1 - least_part))) return {};
+  QUADRANT_TRY(const std::vector<Measured> errors, measure(other));
+  double gain = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    gain += outcomes_[i].error - outcomes_[i].doubt - errors[i].error - errors[i].doubt;
+  }
+  if (!owns_scales_ && !(gain > 0)) return {};
   if (!owns_scales_) encoded = other;
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     for (std::size_t row = 0; row < layout_.rows.size(); ++row) {
       const RowRange one{matrix, row, 1};
-      const double error = errors[place(one, 0)];
-      if (owns_scales_ && !(error < outcome(one, 0).error * (1 - least_part))) continue;
+      const auto [error, doubt] = errors[place(one, 0)];
+      RowOutcome& so_far = outcome(one, 0);
+      if (owns_scales_ && !(error + doubt < so_far.error - so_far.doubt)) continue;
       if (owns_scales_) take_row(encoded, other, grids, one);
-      outcome(one, 0) = {.error = error, .is_weighted = true};
+      so_far = {.error = error, .doubt = doubt, .nearest = so_far.nearest, .is_weighted = true};
     }
   }
   return {};
@@ -370,6 +386,31 @@ std::function<float(double)> WeightRounder::rounded_scale() const {
       };
 }
 
+// What is known in double of the codes that rows have now.
+void WeightRounder::settle(const RowRange& rows, std::span<const double> errors) {
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    RowOutcome& so_far = outcome(rows, row);
+    so_far.error = errors[row];
+    so_far.doubt = 0;
+    if (!so_far.is_weighted && !so_far.is_fed_back) so_far.nearest = errors[row];
+  }
+}
+
+// The errors of what was found, in double wherever single precision does not tell which is less.
+std::vector<double> WeightRounder::surely(const RowRange& rows, const RowRounder& made,
+                                          const FedBack& found) {
+  const std::vector<double> doubts = made.doubts(found.codes.reals, least_part);
+  bool is_in_doubt = false;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const RowOutcome& so_far = outcome(rows, row);
+    const double between = std::fabs(found.errors[row] - so_far.error);
+    is_in_doubt = is_in_doubt || between < doubts[row] + so_far.doubt;
+  }
+  if (!is_in_doubt) return found.errors;
+  settle(rows, made.errors(made.now.reals).sums);
+  return made.errors(found.codes.reals).sums;
+}
+
 void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids) {
   RowRounder made = rounder(rows, encoded, grids);
   std::vector<std::uint8_t> is_better(rows.count);  // than what they had
@@ -383,15 +424,12 @@ void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids
     }
   };
   const FedBack found = feed_back(made);
-  keep_better(found.errors, &RowOutcome::is_fed_back);
+  keep_better(surely(rows, made, found), &RowOutcome::is_fed_back);
   made.take(is_better, found.codes);
   store(rows, is_better, made, encoded, grids);
   if (options_.rounding < Rounding::descent) return;
   RowRounder::Errors errors = made.errors(made.now.reals);
-  // More exactly; what has not changed has the error that it had, to the last bit.
-  for (std::size_t row = 0; row < rows.count; ++row) {
-    if (is_better[row] != 0) outcome(rows, row).error = errors.sums[row];
-  }
+  settle(rows, errors.sums);
   keep_better(descend(made, std::move(errors.products), options_.most_sweeps, rounded_scale()),
               &RowOutcome::is_descended);
   store(rows, is_better, made, encoded, grids);
@@ -420,9 +458,10 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   if (outcomes_.empty() || layout_.columns.empty()) return result;
   QUADRANT_TRY(CodeGrids grids, CodeGrids::make(format_, shape_, encoded));
   QUADRANT_CHECK(find_blocks(grids));
-  QUADRANT_TRY(const std::vector<double> errors, measure(encoded));
-  for (std::size_t i = 0; i < errors.size(); ++i) outcomes_[i].error = errors[i];
-  result.nearest = total();
+  QUADRANT_TRY(const std::vector<Measured> errors, measure(encoded));
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    outcomes_[i] = {.error = errors[i].error, .doubt = errors[i].doubt, .nearest = errors[i].error};
+  }
   if (options_.rounding >= Rounding::weighted) {
     QUADRANT_TRY(const Encoded other, weighted(encoded));
     QUADRANT_CHECK(take_better(encoded, other, grids));
@@ -436,7 +475,10 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
     for_rows(matrix, [&](const RowRange& rows) { round_rows(rows, encoded, grids); });
   }
   encoded.scales = grids.scales();
-  result.error = total();
+  for (const RowOutcome& outcome : outcomes_) {
+    result.nearest += outcome.nearest;
+    result.error += outcome.error;
+  }
   result.weighted = std::ranges::count(outcomes_, true, &RowOutcome::is_weighted);
   result.feedback = std::ranges::count(outcomes_, true, &RowOutcome::is_fed_back);
   result.descent = std::ranges::count(outcomes_, true, &RowOutcome::is_descended);

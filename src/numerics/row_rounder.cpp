@@ -6,6 +6,11 @@
 #include "numerics/kernels/matrix_product.hpp"
 
 namespace quadrant::inline v0 {
+namespace {
+
+constexpr double most_shrinkage = 0.875;  // of which too little would be left
+
+}  // namespace
 
 RowRounder::Errors RowRounder::errors(std::span<const double> reals) const {
   const std::size_t n = matrix.columns;
@@ -31,7 +36,6 @@ RowRounder::Errors RowRounder::errors(std::span<const double> reals) const {
 
 std::vector<double> RowRounder::measured(std::vector<double> by_estimate, double damping,
                                          std::span<const double> reals) const {
-  constexpr double most_shrinkage = 0.875;  // of which too little would be left
   if (matrix.shrinkage > most_shrinkage) return errors(reals).sums;
   for (std::size_t column = 0; column < matrix.columns; ++column) {
     const double more = matrix.shrinkage * matrix.moment(column) + damping;
@@ -42,6 +46,19 @@ std::vector<double> RowRounder::measured(std::vector<double> by_estimate, double
   }
   for (double& sum : by_estimate) sum = std::max(sum / (1 - matrix.shrinkage), 0.0);
   return by_estimate;
+}
+
+std::vector<double> RowRounder::doubts(std::span<const double> reals, double part) const {
+  std::vector<double> found(rows);
+  const double whole = part / (1 - std::min(matrix.shrinkage, most_shrinkage));
+  for (std::size_t column = 0; column < matrix.columns; ++column) {
+    const double counted = whole * (matrix.moment(column) + matrix.damping);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const double error = weights[column * rows + row] - reals[column * rows + row];
+      found[row] += counted * error * error;
+    }
+  }
+  return found;
 }
 
 void RowRounder::take(std::span<const std::uint8_t> is_taken, const Codes& codes) {

@@ -61,6 +61,9 @@ struct RowRounder {
   /// Their sums, from what these would be by M with so much more on its diagonal.
   [[nodiscard]] std::vector<double> measured(std::vector<double> by_estimate, double damping,
                                              std::span<const double> reals) const;
+  /// How far off single precision may be in the sums of `measured`: `part`, of each product about,
+  /// of what the errors would be if columns had nothing to do with one another.
+  [[nodiscard]] std::vector<double> doubts(std::span<const double> reals, double part) const;
   /// Of the rows for which `is_taken` is not 0.
   void take(std::span<const std::uint8_t> is_taken, const Codes& codes);
 };

@@ -97,6 +97,10 @@ std::optional<KernelsTarget> parse_kernels_target(std::string_view name) {
   return parse_fusion_target(name);
 }
 
+bool is_openvino(const std::optional<KernelsTarget>& target) {
+  return target && std::holds_alternative<LowPrecisionTarget>(*target);
+}
+
 std::string_view scheme_of(const KernelsTarget& target) {
   return std::holds_alternative<FusionTarget>(target) ? fusion_scheme : low_precision_scheme;
 }

@@ -82,10 +82,6 @@ Expected<LoweredModel> lower(Graph graph, ModelFormat format, const LowerModelOp
 
 }  // namespace
 
-bool is_openvino(const std::optional<KernelsTarget>& target) {
-  return target && std::holds_alternative<LowPrecisionTarget>(*target);
-}
-
 Expected<void> check_lower_model(ModelFormat format, const LowerModelOptions& options) {
   const auto& target = options.target;
   if (is_openvino(target) && format != ModelFormat::text) {

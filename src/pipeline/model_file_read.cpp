@@ -7,6 +7,7 @@
 namespace quadrant::inline v0 {
 
 Expected<Graph> read_model(const std::string& path, const RunContext& context) {
+  QUADRANT_CHECK(context.check_stop());
   switch (read_format(path)) {
     case ModelFormat::tflite:
       return read_tflite(path, context.files);
@@ -19,7 +20,7 @@ Expected<Graph> read_model(const std::string& path, const RunContext& context) {
                   "MLIR is written alone: mlir-opt with the plug-in quantizes modules as they are",
                   {.file = path});
     case ModelFormat::text:
-      return read_text_model(path);
+      return read_text_model(path, context);
     case ModelFormat::onnx:
       break;
   }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "quadrant/ir/text.hpp"
@@ -21,12 +23,15 @@ constexpr int version = 1;
 
 Expected<void> check_version(std::string_view text) {
   if (!text.starts_with(mark)) return {};
-  int found = version;
-  std::from_chars(text.data() + mark.size(), text.data() + text.size(), found);
-  if (found <= version) return {};
+  const std::size_t end = std::min(text.find_first_of("\r\n"), text.size());
+  const std::string_view said = text.substr(mark.size(), end - mark.size());
+  int found = 0;
+  const auto [rest, error] = std::from_chars(said.data(), said.data() + said.size(), found);
+  const bool is_number = error == std::errc() && rest == said.data() + said.size();
+  if (is_number && 0 < found && found <= version) return {};
   return fail(ErrorCode::invalid_model,
               fmt::format("this program reads text of version {}, the file is of version {}",
-                          version, found));
+                          version, printable(said)));
 }
 
 Expected<Graph> parse(std::string_view text) {
@@ -65,7 +70,8 @@ Expected<WrittenModel> write_text_model(const Graph& graph, const std::string& p
   return WrittenModel{text.size(), {}, {}};
 }
 
-Expected<Graph> read_text_model(const std::string& path) {
+Expected<Graph> read_text_model(const std::string& path, const RunContext& context) {
+  if (context.files != nullptr) QUADRANT_CHECK(context.files->read(path));
   QUADRANT_TRY(const std::string text, read_text(path));
   return in_file(parse(text), path);
 }

@@ -12,6 +12,7 @@
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/transforms/take_instrumentation.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -73,6 +74,12 @@ Expected<void> measure(const Graph& model, const std::string& path, const RunInp
   return {};
 }
 
+// Whether the model says itself what its values are.
+Expected<bool> has_statistics(Graph model) {
+  QUADRANT_TRY(const Instrumentation taken, take_instrumentation(model));
+  return !taken.statistics.values.empty();
+}
+
 Expected<OptimizeAttempt> attempt_with(const std::vector<std::string>& optimizations,
                                        RunRequest request, const Graph& model,
                                        const OptimizeOptions& options, const RunContext& context) {
@@ -110,6 +117,17 @@ Expected<void> check_optimize(const RunRequest& request, const RunContext& conte
     return fail(ErrorCode::usage, "optimize runs the model: it needs samples, not statistics",
                 {.file = request.inputs.calibration});
   }
+  if (!request.inputs.has_samples()) {
+    return fail(ErrorCode::usage, "optimize runs the model: it needs samples", {},
+                Remedy::give_samples);
+  }
+  const auto is_static = [](const SchemeChoice& choice) {
+    return choice.scheme == "static_affine";
+  };
+  if (!std::ranges::any_of(request.recipe.recipe.schemes, is_static)) {
+    return fail(ErrorCode::usage, "optimize is for static_affine, which the recipe does not name",
+                {.file = request.recipe.label});
+  }
   RunRequest plain = request;
   plain.recipe.recipe.model.clear();
   QUADRANT_CHECK(check_run(std::move(plain), context));
@@ -121,7 +139,9 @@ Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
   QUADRANT_CHECK(check_optimize(request, context));
   Optimized done;
   std::vector<OptimizeAttempt>& attempts = done.attempts;
+  QUADRANT_TRY(const bool has_own, has_statistics(model));
   for (const auto& step : all_steps()) {
+    if (has_own && !step.empty()) break;  // these are of values that the others would change
     const bool corrects = std::ranges::find(step, "bc") != step.end();
     if (corrects && !is_worth_correcting(attempts.back(), options)) break;
     QUADRANT_TRY(OptimizeAttempt attempt,
@@ -135,7 +155,7 @@ Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
   });
   done.best = static_cast<std::size_t>(best - attempts.begin());
   done.is_good_enough = is_good_enough(*best, options);
-  done.is_all = attempts.size() == all_steps().size();
+  done.is_all = has_own || attempts.size() == all_steps().size();
   return done;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <tuple>
 #include <utility>
 
 #include "calibration/located.hpp"
@@ -12,6 +13,7 @@
 #include "pipeline/optimizations.hpp"
 #include "pipeline/scheme_run.hpp"
 #include "quadrant/engine/gains/latency_gain.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
@@ -121,8 +123,52 @@ Expected<Registry> make_scheme(const SchemeEntry& scheme, SchemeSubject& subject
 
 }  // namespace
 
+namespace {
+
+// The gain model and the policy are ones that there are.
+Expected<void> check_choices(const NamedRecipe& recipe,
+                             const std::optional<HardwareProfile>& hardware) {
+  const auto& [gain, policy] = std::tie(recipe.recipe.gain, recipe.recipe.policy);
+  // Of bits, callers may ask for more than files.
+  Recipe rest = recipe.recipe;
+  rest.target_bits.reset();
+  auto status = check(rest);
+  if (!status && status.error().place.file.empty()) status.error().place.file = recipe.label;
+  QUADRANT_CHECK(std::move(status));
+  const bool has_gain = hardware || gain.empty() || make_gain_model(gain) != nullptr;
+  const bool has_policy = policy.empty() || selection_policy(policy);
+  if (has_gain && has_policy) return {};
+  return fail(ErrorCode::usage,
+              has_gain ? fmt::format("there is no policy '{}'", policy)
+                       : fmt::format("there is no gain model '{}'", gain),
+              {.file = recipe.label});
+}
+
+// What codes are made for, where the recipe does not say it.
+void aim(Recipe& recipe, const Destination& destination) {
+  const auto& target = destination.target;
+  std::string kernels;
+  if (target == KernelsTarget(FusionTarget::tflite) ||
+      target == KernelsTarget(FusionTarget::webnn)) {
+    kernels = "tflite";
+  }
+  if (is_openvino(target) || (!target && destination.format == ModelFormat::openvino)) {
+    kernels = "openvino";
+  }
+  for (SchemeChoice& choice : recipe.schemes) {
+    if (choice.scheme != "static_affine") continue;
+    if (!kernels.empty()) choice.options.try_emplace("kernels", kernels);
+    if (!destination.coded_borders) continue;
+    choice.options["quantized_inputs"] = true;
+    choice.options["quantized_outputs"] = true;
+  }
+}
+
+}  // namespace
+
 Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
   CheckedRun checked;
+  aim(request.recipe.recipe, request.destination);
   QUADRANT_TRY(checked.hardware, hardware_of(request, context));
   checked.recipe = with_sums_of(checked.hardware, request.recipe.recipe);
   QUADRANT_TRY(checked.schemes, schemes_of(checked.recipe));
@@ -137,13 +183,13 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
     QUADRANT_CHECK(runs == nullptr ? check_options(choices)
                                    : runs->check(request, {choices, checked.recipe.model}));
   }
-  QUADRANT_CHECK(check_patterns({checked.recipe.include, checked.recipe.exclude}));
-  const bool is_known_gain =
-      checked.hardware || gains_of({}, checked.recipe, checked.schemes.all) != nullptr;
-  if (!is_known_gain) {
-    return fail(ErrorCode::usage, fmt::format("there is no gain model '{}'", checked.recipe.gain),
-                {.file = request.recipe.label});
+  const bool has_static = !of_scheme(checked.schemes.all, "static_affine").empty();
+  if (!request.inputs.encodings.empty() && !has_static) {
+    return fail(ErrorCode::usage, "encodings are for static_affine, which the recipe does not name",
+                {.file = request.inputs.encodings});
   }
+  QUADRANT_CHECK(check_patterns({checked.recipe.include, checked.recipe.exclude}));
+  QUADRANT_CHECK(check_choices(request.recipe, checked.hardware));
   checked.request = std::move(request);
   return checked;
 }
@@ -151,6 +197,10 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
 Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
   const Recipe& recipe = checked.recipe;
+  const ModelFormat format = checked.request.destination.format;
+  if (format != ModelFormat::onnx && format != ModelFormat::text) {
+    QUADRANT_CHECK(in_file(resolve_aliases(model), checked.request.model));
+  }
   SchemeSubject subject{checked.request, context, std::move(model)};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
@@ -209,6 +259,8 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
   const ScopeOptions patterns{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(patterns));
   QUADRANT_TRY(auto hardware, hardware_of(request, context));
+  QUADRANT_CHECK(check_choices(request.recipe, hardware));
+  QUADRANT_CHECK(context.check_stop());
   QUADRANT_TRY(OnTarget made,
                in_file(decided_for(target, std::move(model), context.executor), request.model));
   for (const std::string& remark : made.remarks) context.note(remark, {.file = request.model});
@@ -244,11 +296,18 @@ QuantizeOptions PreparedRun::engine_options() const {
   return options;
 }
 
+Expected<void> PreparedRun::begin(const QuantizeOptions& options) {
+  if (std::exchange(has_begun, true)) return {};
+  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
+  return {};
+}
+
 Expected<Analysis> PreparedRun::decide(const Plan* plan) {
   QuantizeOptions options = engine_options();
   options.plan = plan;
   options.sink = nullptr;  // nothing is rewritten that there would be something to say of
-  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
+  QUADRANT_CHECK(context.check_stop());
+  QUADRANT_CHECK(begin(options));
   const bool reads_weights = options.non_finite == NonFinitePolicy::leave_float && plan == nullptr;
   if (!reads_weights) return in_file(analyze(graph, registry, options), model);
   QUADRANT_TRY(QuantizeResult result, in_file(quadrant::quantize(graph, registry, options), model));
@@ -260,7 +319,11 @@ Expected<QuantizeResult> PreparedRun::quantize(const FollowOptions& follow) {
   QuantizeOptions options = engine_options();
   options.plan = follow.plan;
   options.store = follow.store;
-  for (const auto& step : steps.before) QUADRANT_CHECK(step(graph, registry, options));
+  QUADRANT_CHECK(begin(options));
+  if (rounding != nullptr) {
+    const std::lock_guard lock(rounding->mutex);
+    rounding->weights.clear();  // of forms that were measured, and of what another plan chose
+  }
   QUADRANT_TRY(QuantizeResult result, in_file(quadrant::quantize(graph, registry, options), model));
   if (follow.is_to_be_used) {
     for (const auto& step : steps.finish) {
@@ -278,6 +341,7 @@ Expected<void> check_transform(const OptionValues& options) {
 
 Expected<void> transform_model(Graph& model, const OptionValues& options, const std::string& path,
                                const RunContext& context) {
+  QUADRANT_CHECK(context.check_stop());
   QUADRANT_CHECK(check_transform(options));
   QUADRANT_CHECK(in_file(transform(model, optimizations_of(options), path, context), path));
   return {};
@@ -285,6 +349,7 @@ Expected<void> transform_model(Graph& model, const OptionValues& options, const 
 
 Expected<RunResult> run(RunRequest request, Graph model, const RunContext& context) {
   QUADRANT_TRY(CheckedRun checked, check_run(std::move(request), context));
+  if (checked.recipe.target_bits) QUADRANT_CHECK(check_budget_recipe(checked.recipe));
   QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), std::move(model), context));
   std::optional<BudgetDecision> decided;
   if (prepared.recipe.recipe.target_bits) {
@@ -294,6 +359,10 @@ Expected<RunResult> run(RunRequest request, Graph model, const RunContext& conte
   FollowOptions follow;
   if (decided) follow.plan = &decided->outcome.plan;
   QUADRANT_TRY(QuantizeResult quantized, prepared.quantize(follow));
+  if (quantized.analysis.plan.values.empty()) {
+    context.note("nothing is quantized: `explain` says why of each value",
+                 {.file = prepared.model});
+  }
   return RunResult{std::move(prepared), std::move(quantized)};
 }
 

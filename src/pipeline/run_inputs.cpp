@@ -1,28 +1,45 @@
 #include "quadrant/pipeline/run_inputs.hpp"
 
 #include <utility>
+#include <vector>
 
+#include "calibration/data_set_fit.hpp"
+#include "calibration/data_set_inputs.hpp"
 #include "quadrant/pipeline/documents.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-// Those of another data set, until a stop is asked for.
+// Those of another data set, until a stop is asked for; lent ones as the model takes them, which
+// files are already.
 class StoppableSamples final : public DataSet {
  public:
-  StoppableSamples(std::unique_ptr<DataSet> owned, const DataSet& samples, RunContext context)
-      : owned_(std::move(owned)), samples_(samples), context_(std::move(context)) {}
+  StoppableSamples(std::unique_ptr<DataSet> owned, const DataSet& samples, const Graph& graph,
+                   RunContext context)
+      : owned_(std::move(owned)),
+        samples_(samples),
+        inputs_(data_set::inputs_of(graph)),
+        context_(std::move(context)) {}
 
   [[nodiscard]] std::size_t size() const override { return samples_.size(); }
   [[nodiscard]] std::string name(std::size_t i) const override { return samples_.name(i); }
   [[nodiscard]] Expected<Sample> sample(std::size_t i) const override {
     QUADRANT_CHECK(context_.check_stop());
-    return samples_.sample(i);
+    QUADRANT_TRY(Sample sample, samples_.sample(i));
+    if (owned_ != nullptr || sample.inputs.size() != inputs_.size()) return sample;
+    for (std::size_t at = 0; at < inputs_.size(); ++at) {
+      QUADRANT_TRY(sample.inputs[at],
+                   data_set::fitted(std::move(sample.inputs[at]), inputs_[at],
+                                    {.convert = context_.convert_samples,
+                                     .allow_non_finite = context_.allow_non_finite_samples}));
+    }
+    return sample;
   }
 
  private:
   std::unique_ptr<DataSet> owned_;
   const DataSet& samples_;
+  std::vector<data_set::Input> inputs_;
   RunContext context_;
 };
 
@@ -47,7 +64,7 @@ Expected<std::unique_ptr<DataSet>> open_samples(const RunInputs& inputs, const G
                                        .files = context.files}));
   }
   const DataSet& samples = files != nullptr ? *files : *inputs.samples;
-  return std::make_unique<StoppableSamples>(std::move(files), samples, context);
+  return std::make_unique<StoppableSamples>(std::move(files), samples, graph, context);
 }
 
 }  // namespace quadrant::inline v0

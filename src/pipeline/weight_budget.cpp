@@ -67,6 +67,12 @@ bool WeightBudget::has_data() const noexcept { return parts_->data != nullptr; }
 
 Expected<std::unique_ptr<WeightBudget>> WeightBudget::make(PreparedRun& run,
                                                            const WeightBudgetOptions& options) {
+  return in_file(make_in(run, options), run.model);
+}
+
+Expected<std::unique_ptr<WeightBudget>> WeightBudget::make_in(PreparedRun& run,
+                                                              const WeightBudgetOptions& options) {
+  QUADRANT_CHECK(run.context.check_stop());
   QUADRANT_CHECK(check_budget_recipe(run.recipe.recipe));
   const RunContext& context = run.context;
   auto parts = std::make_unique<Parts>(context.run_memory);
@@ -86,7 +92,7 @@ Expected<std::unique_ptr<WeightBudget>> WeightBudget::make(PreparedRun& run,
   Executor& executor = context.executor != nullptr ? *context.executor : parts->serial;
   parts->meter = std::make_unique<WeightMeter>(
       MeterSubject{run.graph, run.registry, parts->vetoes, parts->value_vetoes, parts->format,
-                   parts->path, &parts->runtime, parts->data, executor, context.sink});
+                   parts->path, &parts->runtime, parts->data, executor, context});
   QuantizeOptions engine;
   engine.vetoes = run.vetoes;
   engine.value_vetoes = run.value_vetoes;
@@ -102,7 +108,7 @@ Expected<std::unique_ptr<WeightBudget>> WeightBudget::make(PreparedRun& run,
 Expected<BudgetDecision> decide_by_budget(const Budget& budget, const WeightBudgetOptions& options,
                                           PreparedRun& run) {
   BudgetDecision made;
-  QUADRANT_TRY(made.subject, in_file(WeightBudget::make(run, options), run.model));
+  QUADRANT_TRY(made.subject, WeightBudget::make(run, options));
   QUADRANT_TRY(made.outcome, in_file(made.subject->study().meet(budget), run.model));
   return made;
 }

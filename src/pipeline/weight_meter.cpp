@@ -149,6 +149,7 @@ Expected<Graph> WeightMeter::model_of(const Plan& plan) const {
 
 Expected<std::vector<PlanFigures>> WeightMeter::measure(std::span<const Plan> plans,
                                                         const MeterScope& scope) {
+  QUADRANT_CHECK(subject_.context.check_stop());
   std::vector<PlanFigures> figures(plans.size());
   std::vector<Expected<void>> status(plans.size());
   subject_.executor.parallel_for(plans.size(), [&](std::size_t i) {
@@ -184,12 +185,12 @@ Expected<void> WeightMeter::measure_outputs(std::span<const Plan> plans,
                measure_sensitivity(
                    subject_.graph, layers, [&](std::size_t i) { return model_of(plans[i]); },
                    *subject_.runtime, *subject_.data,
-                   {.executor = &subject_.executor, .sink = subject_.sink},
-                   []() -> Expected<void> { return {}; }));
+                   {.executor = &subject_.executor, .sink = subject_.context.sink},
+                   [this] { return subject_.context.check_stop(); }));
   for (std::size_t i = 0; i < plans.size(); ++i) {
     figures[i].output_error = worst_noise(subject_.graph, measured[i]);
   }
-  if (!plans.empty() && subject_.sink != nullptr) warn_of_silence(measured.front());
+  if (!plans.empty() && subject_.context.sink != nullptr) warn_of_silence(measured.front());
   return {};
 }
 
@@ -198,10 +199,8 @@ void WeightMeter::warn_of_silence(const LayerSensitivity& measured) {
   const bool is_silent = std::ranges::all_of(
       measured.outputs, [](const auto& output) { return output.agreement.signal == 0; });
   if (!is_silent || std::exchange(has_warned_, true)) return;
-  subject_.sink->report({Severity::warning,
-                         "on these samples the outputs in float are zero, or no numbers: errors "
-                         "there say nothing",
-                         {}});
+  subject_.context.warn(
+      "on these samples the outputs in float are zero, or no numbers: errors there say nothing");
 }
 
 }  // namespace quadrant::inline v0

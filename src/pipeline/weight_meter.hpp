@@ -17,8 +17,8 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/run_context.hpp"
 #include "quadrant/runtime/runtime.hpp"
-#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
@@ -34,7 +34,7 @@ struct MeterSubject {
   const Runtime* runtime = nullptr;
   const DataSet* data = nullptr;  ///< null: no outputs
   Executor& executor;
-  Sink* sink = nullptr;
+  RunContext context{};
 };
 
 /// Follows plans by the engine and counts what would be written. Keeps the codes of each weight in

@@ -361,3 +361,63 @@ TEST_CASE("rows of any magnitude are rounded alike") {
   CHECK(std::ranges::equal(row(0), row(1)));
   CHECK(std::ranges::equal(row(0), row(2)));
 }
+
+TEST_CASE("inputs that nearly cancel: no row is worse than with the nearest codes") {
+  const Layer layer{.rows = 16, .columns = 64};
+  const NumberFormat format = format_of("i4 * f32[channel] : f32", layer);
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    CAPTURE(seed);
+    // All inputs are one number, and a little noise: errors that add up to nothing cost nothing.
+    std::mt19937 random(seed);
+    std::normal_distribution<double> draw;
+    SecondMoments moments(layer.layout(), std::vector<double>(layer.columns, 1));
+    std::vector<double> x;
+    for (int input = 0; input < 96; ++input) {
+      const double common = 7000 * draw(random);
+      for (std::size_t c = 0; c < layer.columns; ++c) {
+        x.push_back(std::nearbyint(common + draw(random)));
+      }
+    }
+    REQUIRE(moments.add(0, x));
+    std::vector<float> weights = weights_of(layer, seed + 50);
+    for (std::size_t i = 1; i < weights.size(); i += 2) weights[i] = 1e-4F - weights[i - 1];
+    const Encoded nearest = encoded_as(weights, layer, format);
+    for (const Rounding rounding : {Rounding::weighted, Rounding::feedback, Rounding::descent}) {
+      CAPTURE(to_string(rounding));
+      Encoded encoded = nearest;
+      const auto told =
+          round_weights(weights, layer.shape(), format, moments, encoded, {.rounding = rounding});
+      REQUIRE(told);
+      std::vector<float> before(layer.size());
+      std::vector<float> after(layer.size());
+      REQUIRE(decode(nearest, layer.shape(), format, before));
+      REQUIRE(decode(encoded, layer.shape(), format, after));
+      double sum = 0;
+      for (std::size_t row = 0; row < layer.rows; ++row) {
+        CAPTURE(row);
+        const double was = row_error(layer, moments, 0, row, weights, before);
+        const double is = row_error(layer, moments, 0, row, weights, after);
+        CHECK(is <= was * (1 + 1e-7));
+        sum += is;
+      }
+      if (rounding == Rounding::descent) CHECK(told->error == doctest::Approx(sum).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("a table that is to stay stays, and what is rounded with it is no worse") {
+  const Layer layer{.rows = 8, .columns = 32};
+  const NumberFormat format = format_of("table<8 x f32>[tensor] * f32[block=16] : f32", layer);
+  const SecondMoments moments = moments_of(layer, 3);
+  const std::vector<float> weights = weights_of(layer, 4);
+  const std::vector<float> levels{-1, -0.6F, -0.3F, -0.1F, 0.1F, 0.3F, 0.6F, 1};
+  const Encoded nearest = *encode(weights, layer.shape(), format, {.table = levels});
+  for (const Rounding rounding : {Rounding::weighted, Rounding::feedback, Rounding::descent}) {
+    Encoded encoded = nearest;
+    REQUIRE(round_weights(weights, layer.shape(), format, moments, encoded,
+                          {.rounding = rounding, .keeps_table = true}));
+    CHECK(encoded.table == levels);
+    CHECK(error_of(layer, moments, weights, encoded, format) <=
+          error_of(layer, moments, weights, nearest, format) * (1 + 1e-7));
+  }
+}

@@ -116,4 +116,8 @@ TEST_CASE("files of later versions are refused by their version, not by what the
   const auto text = read_model(folder.write("later.qd", "# quadrant text 99\n"));
   REQUIRE(!text);
   CHECK(text.error().message.find("version 99") != std::string::npos);
+  for (const char* const version : {"99999999999999999999", "two", "1x", ""}) {
+    CAPTURE(version);
+    CHECK(!read_model(folder.write("odd.qd", std::string("# quadrant text ") + version + "\n")));
+  }
 }

@@ -295,6 +295,45 @@ TEST_CASE("what a run has to say reaches its sink, with the model's name") {
   CHECK(heard.has("rounded by what layers multiply them by"));
 }
 
+TEST_CASE("a run that is followed again is as the first time") {
+  const Graph model = digits();
+  const auto samples = samples_of(model);
+  NamedRecipe recipe = recipe_of("int8-static");
+  recipe.recipe.model["optimize"] = std::vector<std::string>{"cle", "bc-analytic"};
+  PreparedRun prepared = value_of(prepare(
+      value_of(check_run({.recipe = recipe, .inputs = {.samples = samples.get()}})), model));
+  const Analysis analysis = value_of(prepared.decide());
+  const std::string first =
+      print_graph(value_of(prepared.quantize({.plan = &analysis.plan})).graph);
+  CHECK(print_graph(value_of(prepared.quantize({.plan = &analysis.plan})).graph) == first);
+  const RunResult whole =
+      value_of(run({.recipe = recipe, .inputs = {.samples = samples.get()}}, model));
+  CHECK(nearness(model, whole.quantized.graph) ==
+        nearness(model, value_of(prepared.quantize()).graph));
+}
+
+TEST_CASE("each step stops once that is asked for") {
+  const Graph model = digits();
+  const auto samples = samples_of(model);
+  std::stop_source source;
+  const RunContext context{.stop = source.get_token()};
+  const NamedRecipe recipe{.recipe = {.schemes = value_of(weight_variants())}, .label = "variants"};
+  PreparedRun prepared = value_of(prepare(value_of(check_run({.recipe = recipe})), model, context));
+  source.request_stop();
+  const auto is_cancelled = [](const auto& result) {
+    REQUIRE(!result);
+    CHECK(result.error().code == ErrorCode::cancelled);
+  };
+  is_cancelled(read_model(model_path, context));
+  is_cancelled(prepared.decide());
+  is_cancelled(prepared.quantize());
+  is_cancelled(decide_by_budget({.bits = 6}, {.data = samples.get()}, prepared));
+  is_cancelled(write_model(model, "never.onnx", {}, context));
+  Graph graph = model;
+  is_cancelled(transform_model(graph, {}, model_path, context));
+  is_cancelled(lower_model(model, ModelFormat::onnx, {}, context));
+}
+
 TEST_CASE("requests that contradict themselves are refused before a model is needed") {
   const auto refuses = [](const RunRequest& request, std::string_view part) {
     CAPTURE(part);
@@ -308,6 +347,19 @@ TEST_CASE("requests that contradict themselves are refused before a model is nee
   refuses({.recipe = recipe, .as_matmul_nbits = true}, "MatMulNBits");
   recipe.recipe.exclude = {"("};
   refuses({.recipe = recipe}, "exclude: ");
+  recipe = recipe_of("int8");
+  recipe.recipe.policy = "best";
+  refuses({.recipe = recipe}, "policy 'best'");
+  recipe = recipe_of("int8");
+  recipe.recipe.gain = "luck";
+  refuses({.recipe = recipe}, "gain");
+  recipe = recipe_of("int8");
+  recipe.recipe.schemes.push_back({"other", "static_afine", {}});
+  refuses({.recipe = recipe}, "static_affine");
+  recipe = recipe_of("int8");
+  recipe.recipe.model["optimise"] = std::vector<std::string>{"cle"};
+  refuses({.recipe = recipe}, "optimise");
+  refuses({.recipe = recipe_of("int8"), .inputs = {.encodings = "nowhere"}}, "encodings");
   recipe = recipe_of("int8");
   recipe.recipe.hardware = "no such machine";
   refuses({.recipe = recipe}, "no such machine");

@@ -27,19 +27,23 @@ def write_samples(folder, count=4):
 
 @unittest.skipUnless(os.path.exists(EXAMPLE), "the examples are not built")
 class SameBytesTest(unittest.TestCase):
-    def check(self, preset, with_samples, model=IMAGES):
+    def check(self, preset, with_samples, model=IMAGES, ending=".onnx"):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             samples = []
             if with_samples:
                 write_samples(folder / "samples")
                 samples = [str(folder / "samples")]
-            called, commanded = folder / "called.onnx", folder / "commanded.onnx"
+            for way in ("called", "commanded"):
+                (folder / way).mkdir()
+            called, commanded = (folder / way / f"model{ending}" for way in ("called", "commanded"))
             subprocess.run([EXAMPLE, str(model), str(called), preset, *samples], check=True, capture_output=True)
             options = ["--calibration", *samples] if samples else []
-            subprocess.run([COMMAND, "quantize", str(model), "-o", str(commanded), "--preset", preset, *options],
+            subprocess.run([COMMAND, *(("quantize", str(model), "-o") if ending == ".onnx" else ("convert", str(model))), str(commanded),
+                            "--preset", preset, *options],
                            check=True, capture_output=True)
-            self.assertEqual(called.read_bytes(), commanded.read_bytes())
+            for name in sorted(path.name for path in commanded.parent.iterdir()):
+                self.assertEqual((called.parent / name).read_bytes(), (commanded.parent / name).read_bytes(), name)
 
     def test_weights_alone(self):
         self.check("int8", False)
@@ -50,6 +54,11 @@ class SameBytesTest(unittest.TestCase):
 
     def test_ranges_of_samples(self):
         self.check("int8-static", True)
+
+    def test_other_formats(self):
+        for ending in (".tflite", ".xml", ".qd"):
+            self.check("int8-static", True, ending=ending)
+            self.check("int8", False, ending=ending)
 
     def test_a_budget_of_the_recipe(self):
         self.check("mixed-4.5bit", False, WORDS)

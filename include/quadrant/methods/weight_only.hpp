@@ -45,30 +45,30 @@ struct WeightOnlyOptions {
   /// what follows, granularity `block` gives the format blocks of `block_size`, and a `scale_type`
   /// outermost scales of that type; `bits`, `symmetry`, `clip` and the kinds of codes, and other
   /// granularities, mean nothing then. Empty: integers, as what follows says.
-  std::string type;
+  std::string type{};
   int bits = 8;  ///< of the codes: 8 or 4
   Symmetry symmetry = Symmetry::symmetric;
   Granularity::Kind granularity = Granularity::Kind::axis;
   std::int64_t block_size = 32;  ///< for granularity `block`
   /// How scales are stored: float32 or float16; of a `type`, any that it may have. Empty: float32,
   /// or as the type has it.
-  std::optional<ElementType> scale_type;
+  std::optional<ElementType> scale_type{};
   /// Empty: `minmax` where asymmetric, `mse` for symmetric codes of 4 bits, else `absmax`. With
   /// `moments`, the scales that rounding starts from.
-  std::optional<Clip> clip;
+  std::optional<Clip> clip{};
   /// Symmetric codes reach as far below zero as above: -127, not -128. Empty: at 8 bits.
-  std::optional<bool> narrow_range;
+  std::optional<bool> narrow_range{};
   /// Codes without a sign. Empty: where asymmetric.
-  std::optional<bool> unsigned_codes;
+  std::optional<bool> unsigned_codes{};
   Form form = Form::front;
 
   /// How weights become codes that `moments` has something of; others are rounded to nearest.
   Rounding rounding = Rounding::descent;
   /// Of the model's layers (`collect_second_moments`); null: there is no data.
-  std::shared_ptr<const SecondMomentsTable> moments;
+  std::shared_ptr<const SecondMomentsTable> moments{};
   /// Hears what rounding by moments came to, of each weight by its name, from several threads at
   /// the same time; may be empty.
-  std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded;
+  std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded{};
 };
 
 /// A weight that is to be stored in the scheme's type.
@@ -106,9 +106,10 @@ class WeightOnly : public Scheme {
   [[nodiscard]] Expected<NumberFormat> format(const Granularity& groups, std::int64_t rank,
                                               std::int64_t channel = -1) const;
   /// Codes, scales and tables of a weight, of a scheme that has a type; by default those of least
-  /// squared error, rounded by moments as the options say. Called once for each weight, from
-  /// several threads at the same time. `impossible`: it stays float, for this reason; other errors
-  /// end the run.
+  /// squared error, rounded by moments as the options say. Called for each weight in
+  /// each form, whenever the phases read contents, from several threads at the same time.
+  /// `impossible` is as NaN in the weight: by `QuantizeOptions::non_finite` it stays float, for
+  /// this reason, or ends the run, as other errors do.
   [[nodiscard]] virtual Expected<EncodedConstant> encode(const WeightToEncode& weight) const;
   /// Whether codes may be moved, and scales go behind sums: those of a uniform type may.
   [[nodiscard]] bool is_uniform() const noexcept { return is_uniform_; }

@@ -35,8 +35,9 @@ struct EncodeOptions {
   /// minimum.
   bool prove = false;
   /// Of a format whose table is stored: the values of all tables, in place of those that would be
-  /// found, rounded to their type. As many as it has levels, finite; scales and codes are those of
-  /// least error for them.
+  /// found, rounded to their type, within whose range they are cut, and sorted: a code is the place
+  /// in that order. As many as it has levels, finite; scales and codes are those of least error for
+  /// them.
   std::span<const float> table = {};
   /// Of refinements, where levels or tables are found in turn.
   int most_rounds = 100;

@@ -31,6 +31,8 @@ struct RoundWeightsOptions {
   double shrinkage = -1;
   /// Where codes have zero points: those of `encoded` stay, all the same, as symmetric codes have.
   bool keeps_zero_points = false;
+  /// Where tables are stored: that of `encoded` stays, one for all; else `weighted` finds others.
+  bool keeps_table = false;
   float least_scale = 0;         ///< no scale that is found is smaller
   int most_sweeps = 50;          ///< of descent
   Executor* executor = nullptr;  ///< null: the calling thread alone. Results do not depend on it.
@@ -60,12 +62,12 @@ struct RoundedWeights {
 /// `most_sweeps` ends it; then, twice at most, over one scale at a time, where a scale is the only
 /// level and belongs to one row, and over codes again.
 ///
-/// Until a row is descended, its errors are computed in single precision, to some six digits, and
-/// what is not better by 10^-6 is not taken. Where all inputs are 0, all stays as it is. Memory:
-/// three matrices of a double for each pair of columns, while one matrix of the weight is rounded,
-/// and a float for each weight. `impossible`: sizes that do not fit one
-/// another, moments of another weight, rows of one matrix whose groups differ, and what `encode`
-/// refuses.
+/// Until a row is descended, its errors are computed in single precision, to 10^-6 of the sum of
+/// E[x_c^2] e_c^2; where that does not tell which of two is less, in double. Where all inputs are
+/// 0, all stays as it is. Memory: three matrices of a double for each pair of columns, while one
+/// matrix of the weight is rounded, and a float for each weight. `impossible`: sizes that do not
+/// fit one another, moments of another weight, rows of one matrix whose groups differ, and what
+/// `encode` refuses.
 [[nodiscard]] Expected<RoundedWeights> round_weights(std::span<const float> values,
                                                      const Shape& shape, const NumberFormat& format,
                                                      const SecondMoments& moments, Encoded& encoded,

@@ -17,8 +17,8 @@ namespace quadrant::inline v0 {
 
 /// A recipe, and what messages call it.
 struct NamedRecipe {
-  Recipe recipe;
-  std::string label;
+  Recipe recipe{};
+  std::string label{};
 };
 
 /// A recipe of a file.

@@ -18,10 +18,20 @@ namespace quadrant::inline v0 {
 
 using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
 
+/// What the result of a run is for: ONNX Runtime, unless it is said.
+struct Destination {
+  ModelFormat format = ModelFormat::onnx;
+  std::optional<KernelsTarget> target{};  ///< whose kernels are to compute on codes
+  bool coded_borders = false;             ///< inputs and outputs are to be codes
+};
+
 /// `tflite`, `webnn`, `onnx-qoperator`, `openvino-cpu`, `openvino-gpu`, `openvino-generic`.
 [[nodiscard]] std::vector<std::string> kernels_targets();
 [[nodiscard]] std::string name_of(const KernelsTarget& target);
 [[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
+
+/// Whether OpenVINO's kernels are meant.
+[[nodiscard]] bool is_openvino(const std::optional<KernelsTarget>& target);
 
 /// The schemes that run for targets.
 inline constexpr std::string_view fusion_scheme = "qdq_fusion";

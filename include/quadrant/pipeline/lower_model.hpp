@@ -36,8 +36,6 @@ struct LoweredModel {
                                                  const LowerModelOptions& options,
                                                  const RunContext& context = {});
 
-/// Whether OpenVINO's kernels are meant.
-[[nodiscard]] bool is_openvino(const std::optional<KernelsTarget>& target);
 /// `usage` where a file of the format cannot say what the target computes, or where there are no
 /// ranges to repair.
 [[nodiscard]] Expected<void> check_lower_model(ModelFormat format,

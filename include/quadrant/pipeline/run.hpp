@@ -1,9 +1,10 @@
 // A recipe, run on a model: what the command does for `plan`, `explain` and `quantize`, as calls.
 //
-//   auto model = read_model("model.onnx");
-//   auto recipe = recipe_of_preset("int4-block32");
-//   auto done = run({.recipe = *recipe, .inputs = {.calibration = "samples"}}, *std::move(model));
-//   auto written = write_model(done->quantized.graph, "small.onnx");
+//   QUADRANT_TRY(auto model, read_model("model.onnx"));
+//   QUADRANT_TRY(const auto recipe, recipe_of_preset("int4-block32"));
+//   const RunRequest request{.recipe = recipe, .inputs = {.calibration = "samples"}};
+//   QUADRANT_TRY(const auto done, run(request, std::move(model)));
+//   QUADRANT_TRY(const auto written, write_model(done.quantized.graph, "small.onnx"));
 #pragma once
 
 #include <functional>
@@ -33,21 +34,24 @@ namespace quadrant::inline v0 {
 
 /// What is to be run.
 struct RunRequest {
-  NamedRecipe recipe;
+  NamedRecipe recipe{};
   RunInputs inputs{};
   std::string model{};  ///< its file, for messages and places of errors
   /// The last patterns of the recipe's `include` and `exclude` that are the caller's own, whose
   /// errors do not name the recipe.
   std::size_t own_includes = 0;
   std::size_t own_excludes = 0;
-  bool owns_hardware = false;    ///< the same of the recipe's `hardware`
+  bool owns_hardware = false;  ///< the same of the recipe's `hardware`
+  /// static_affine makes what its kernels compute, where the recipe says no others; and operations
+  /// that ONNX alone has are resolved where it has none of them.
+  Destination destination{};
   bool as_matmul_nbits = false;  ///< products are to be written as com.microsoft.MatMulNBits
 };
 
-/// A request whose mistakes that show without a model are none.
+/// A request in which `check_run` found no mistake.
 struct CheckedRun {
-  RunRequest request;
-  Recipe recipe;        ///< with what the hardware adds to its schemes
+  RunRequest request;   ///< with what the destination adds to the recipe's schemes
+  Recipe recipe;        ///< the same with what the hardware adds: what is run
   RuleSchemes schemes;  ///< of it, and of its rules
   std::optional<HardwareProfile> hardware;
 };
@@ -92,18 +96,22 @@ struct PreparedRun {
   ValueVetoes value_vetoes;
   RuleDecisions rules;
   Couplings couplings;  ///< the model's own
-  NamedRecipe recipe;
+  NamedRecipe recipe;   ///< of the request: what a user would save
   SchemeSteps steps;
-  SchemeData weights;                     ///< what weight_only knows of the model
-  std::shared_ptr<RoundingLog> rounding;  ///< of weight_only; null: there were no samples
+  SchemeData weights;  ///< what weight_only knows of the model
+  /// Of weight_only, of the last `quantize`; null: there were no samples.
+  std::shared_ptr<RoundingLog> rounding;
+  bool has_begun = false;  ///< `steps.before` have run, which they do once
 
   /// For the engine; refers to this object.
   [[nodiscard]] QuantizeOptions engine_options() const;
   /// Phases 1 to 3: selecting, or following a plan. Where weights with NaN or infinity are to stay
   /// float, reads them to know which do; a plan says that itself. Errors are the engine's.
   [[nodiscard]] Expected<Analysis> decide(const Plan* plan = nullptr);
-  /// All four phases, with the schemes' steps around them.
+  /// All four phases, with the schemes' steps around them. May be called again, with another plan.
   [[nodiscard]] Expected<QuantizeResult> quantize(const FollowOptions& options = {});
+  /// Runs `steps.before`, unless that was done.
+  [[nodiscard]] Expected<void> begin(const QuantizeOptions& options);
 };
 
 /// Takes instrumentation off, calibrates, transforms: all that comes before the phases.

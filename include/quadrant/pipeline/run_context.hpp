@@ -17,8 +17,9 @@ namespace quadrant::inline v0 {
 struct RunContext {
   Executor* executor = nullptr;  ///< null: the calling thread works alone. Results are the same
   Sink* sink = nullptr;          ///< hears of notes, warnings and progress; null: nobody
-  /// Hears of each file that is read, and gets those that are written, which its owner commits.
-  /// Null: files are put in place one by one, as they are complete.
+  /// Hears of models, samples and hardware that are read, and gets what is written, which its owner
+  /// commits; a cache of sensitivities is put in place as the work goes on. Null: files are put in
+  /// place one by one, as they are complete.
   FileTransaction* files = nullptr;
   /// Once a stop is asked for, from any thread, the call ends with `cancelled` before its next step
   /// or sample; no file of it is put in place.

@@ -14,18 +14,18 @@ namespace quadrant::inline v0 {
 struct RunInputs {
   /// Samples (as for `open_data_set`), to find ranges on, to round weights by and to correct biases
   /// on; or statistics that were saved, of ranges alone, where `is_statistics_file`. Empty: none.
-  std::string calibration;
+  std::string calibration{};
   /// Samples in place of those files. Not owned; outlive what the run returns.
   const DataSet* samples = nullptr;
   /// A file of encodings (AIMET's format) that count instead of what would be found. Empty: none.
-  std::string encodings;
+  std::string encodings{};
 
   [[nodiscard]] bool has_samples() const;
   [[nodiscard]] bool has_statistics() const;
 };
 
-/// The samples that a caller names or lends, read as the context says. Ends with `cancelled`, at
-/// the next sample, once its stop is asked for.
+/// The samples that a caller names or lends, as the context says. Ends with
+/// `cancelled`, at the next sample, once its stop is asked for.
 [[nodiscard]] Expected<std::unique_ptr<DataSet>> open_samples(const RunInputs& inputs,
                                                               const Graph& graph,
                                                               const RunContext& context);

@@ -33,8 +33,8 @@ struct WeightBudgetOptions {
   bool measures_all =
       false;       ///< each form of each weight alone; else others in the ratio of errors
   int rounds = 3;  ///< with samples: how often what each change does is measured again
-  OnnxWriteOptions format{};  ///< how the result would be written,
-  std::string path{};         ///< and where; empty: beside the model
+  OnnxWriteOptions format{};  ///< how the result would be written
+  std::string path{};         ///< where it would be; empty: where the model is
 };
 
 /// What is decided on under budgets: the run's weights in all their forms, measured. Refers to the
@@ -54,6 +54,8 @@ class WeightBudget {
 
  private:
   struct Parts;
+  [[nodiscard]] static Expected<std::unique_ptr<WeightBudget>> make_in(
+      PreparedRun& run, const WeightBudgetOptions& options);
   explicit WeightBudget(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -21,15 +21,15 @@ namespace quadrant::inline v0 {
 struct RuleMatch {
   /// A regular expression (RE2), looked for in the names of nodes, of the values that they make, of
   /// weights and of whoever reads a weight.
-  std::optional<std::string> name;
-  std::vector<std::string> kinds;  ///< operations: the node's, or a reader's of the weight
-  std::vector<ElementType> types;  ///< of floats, as the model has them
-  std::optional<std::uint64_t> min_elements;
-  std::optional<std::uint64_t> max_elements;
-  std::optional<std::uint64_t> min_bytes;  ///< in float, as the model has it
-  std::optional<std::uint64_t> max_bytes;
-  std::vector<std::string> from;  ///< values: nodes that are computed from one of them ...
-  std::vector<std::string> to;    ///< ... and that one of these is computed from
+  std::optional<std::string> name{};
+  std::vector<std::string> kinds{};  ///< operations: the node's, or a reader's of the weight
+  std::vector<ElementType> types{};  ///< of floats, as the model has them
+  std::optional<std::uint64_t> min_elements{};
+  std::optional<std::uint64_t> max_elements{};
+  std::optional<std::uint64_t> min_bytes{};  ///< in float, as the model has it
+  std::optional<std::uint64_t> max_bytes{};
+  std::vector<std::string> from{};  ///< values: nodes that are computed from one of them ...
+  std::vector<std::string> to{};    ///< ... and that one of these is computed from
 
   [[nodiscard]] bool has_size() const noexcept {
     return min_elements || max_elements || min_bytes || max_bytes;
@@ -38,29 +38,30 @@ struct RuleMatch {
 };
 
 struct RecipeRule {
-  RuleMatch match;
+  RuleMatch match{};
   /// Names of the recipe's schemes, or of known ones; selection chooses between several. None:
   /// what matches stays float.
-  std::vector<std::string> schemes;
-  OptionValues options;  ///< besides those of the one scheme that is named
+  std::vector<std::string> schemes{};
+  OptionValues options{};  ///< besides those of the one scheme that is named
   bool may_match_nothing = false;
 
   friend bool operator==(const RecipeRule&, const RecipeRule&) = default;
 };
 
 struct Recipe {
-  std::string description;
+  std::string description{};
   /// What the run chooses from wherever no rule says otherwise.
-  std::vector<SchemeChoice> schemes;
-  std::vector<RecipeRule> rules;  ///< the last that matches decides
+  std::vector<SchemeChoice> schemes{};
+  std::vector<RecipeRule> rules{};  ///< the last that matches decides
   /// What is done to the float model before: `recipe_model_options`.
-  OptionValues model;
-  std::string gain;                   ///< empty: what suits the schemes
-  std::string hardware;               ///< of gain "latency": a profile's name, or a file; or empty
-  std::string policy;                 ///< empty: `greedy`
-  std::optional<double> target_bits;  ///< a budget: bits a weight
-  std::vector<std::string> include;   ///< regular expressions, as --include and --exclude have them
-  std::vector<std::string> exclude;
+  OptionValues model{};
+  std::string gain{};      ///< empty: what suits the schemes
+  std::string hardware{};  ///< of gain "latency": a profile's name, or a file; or empty
+  std::string policy{};    ///< empty: `greedy`
+  std::optional<double> target_bits{};  ///< a budget: bits a weight
+  std::vector<std::string>
+      include{};  ///< regular expressions, as --include and --exclude have them
+  std::vector<std::string> exclude{};
   NonFinitePolicy non_finite = NonFinitePolicy::refuse;
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
@@ -78,8 +79,8 @@ inline constexpr std::size_t most_rules = 4096;
 /// The recipe with every scheme that a rule alone names, or gives other options, among
 /// `RuleSchemes::all`, and rules that name these and have no options.
 struct RuleSchemes {
-  std::vector<SchemeChoice> all;                ///< those of the recipe first
-  std::vector<std::vector<std::string>> rules;  ///< the names in `all` of each rule
+  std::vector<SchemeChoice> all{};                ///< those of the recipe first
+  std::vector<std::vector<std::string>> rules{};  ///< the names in `all` of each rule
 };
 /// A scheme that rule N makes of another by options of its own is called `NAME.N`, unless there is
 /// an equal one already.

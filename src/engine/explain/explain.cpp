@@ -568,6 +568,11 @@ class Explainer {
 
 Explanation explain(const GraphView& graph, const Registry& registry, const Analysis& analysis,
                     NodeId node) {
+  if (!node.is_valid()) {
+    Explanation none;
+    none.reason = "there is no such node";
+    return none;
+  }
   return Explainer(graph, registry, analysis)(node);
 }
 

@@ -26,8 +26,8 @@ QUADRANT_DEQUANTIZER(Idle)(quadrant::Value quantized, quadrant::RewriteContext&)
 }
 
 int main() {
-  const auto graph =
-      quadrant::parse_graph("%x: tensor<2xf32> = input()\n%y: tensor<2xf32> = onnx.Relu(%x)\noutput(%y)\n");
+  const auto graph = quadrant::parse_graph(
+      "%x: tensor<2xf32> = input()\n%y: tensor<2xf32> = onnx.Relu(%x)\noutput(%y)\n");
   const auto registry = quadrant::RegistryBuilder::of(Idle()).freeze();
   if (!graph || !registry) return 1;
   const auto result = quadrant::quantize(*graph, *registry);

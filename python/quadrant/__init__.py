@@ -1,0 +1,83 @@
+"""Quantizes neural networks, and says why.
+
+::
+
+    import quadrant as qd
+
+    result = qd.quantize("model.onnx", "weight-only", bits=4, granularity="block", block_size=32)
+    result.save("small.onnx")
+    print(result, result.explain("fc1.weight"))
+    print(qd.compare("model.onnx", result.model, samples))
+
+Models are ONNX, TFLite or OpenVINO files; arrays are numpy's. Calls that take long run on all cores without the GIL,
+and Ctrl-C ends them. What the library refuses is an `Error`; warnings are `QuadrantWarning`, and notes go to the logger
+``quadrant``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from . import _quadrant
+from ._errors import Error, QuadrantWarning
+from ._measure import Comparison, Optimized, calibrate, compare, optimize, run, sensitivity
+from ._model import Model, Port, Weights, Written, read
+from ._quantize import Report, Result, convert, quantize
+from ._statistics import Statistics
+
+__version__: str = _quadrant.version
+
+
+def list_schemes() -> list[dict[str, Any]]:
+    """The schemes: ``name``, ``summary``, ``needs_data``, and ``options``, what `quantize` takes with each.
+
+    An option has a ``name``, a ``summary``, what it ``takes``, for people, the ``words`` that it takes, if it does,
+    and its ``default``, where it is always the same.
+    """
+    return _quadrant.schemes()
+
+
+def list_presets() -> list[dict[str, Any]]:
+    """The recipes that come with the library: ``name``, ``summary`` and ``recipe``, a dict to start from."""
+    return [preset | {"recipe": json.loads(preset["recipe"])} for preset in _quadrant.presets()]
+
+
+def list_types() -> list[dict[str, Any]]:
+    """Number formats for weights, for ``type=`` of weight-only: ``name``, ``bits_per_weight``, ``format``, ``source``.
+
+    Bits are those of a weight in a matrix of 4096 x 4096, scales and tables included.
+    """
+    return _quadrant.types()
+
+
+__all__ = [
+    "Comparison",
+    "Error",
+    "Model",
+    "Optimized",
+    "Port",
+    "QuadrantWarning",
+    "Report",
+    "Result",
+    "Statistics",
+    "Weights",
+    "Written",
+    "calibrate",
+    "compare",
+    "convert",
+    "list_presets",
+    "list_schemes",
+    "list_types",
+    "optimize",
+    "quantize",
+    "read",
+    "run",
+    "sensitivity",
+    "__version__",
+]
+
+# In messages and documentation things are called as users call them.
+for _name in __all__:
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__

@@ -1,0 +1,251 @@
+"""Calls that run models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _quadrant
+from ._arrays import Array, unpacked
+from ._model import Model, ModelLike, Written, read
+from ._quantize import Recipe, _list, calibrated, job_of
+from ._samples import Sample, SamplesLike, packed_sample, samples_of
+from ._session import Progress, Settings, session_of
+from ._statistics import Statistics
+
+
+def run(
+    model: ModelLike,
+    inputs: Sample,
+    outputs: Sequence[str] | None = None,
+    *,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+) -> dict[str, Array]:
+    """Runs a model on one sample, by the interpreter that is built in.
+
+    Args:
+        model: What `read` takes, or gives.
+        inputs: An array for each input of the model, by name, of its type and shape.
+        outputs: Values to return instead of the model's outputs, inner ones too.
+        run_memory: Bytes that may be used; None: 4 GiB.
+        convert_samples: Converts arrays of other types to the model's.
+
+    Returns:
+        Arrays by name, read-only. Values that are quantized come as their integers.
+
+    Raises:
+        Error: ``usage`` for inputs that do not fit; ``impossible`` for operations that the interpreter does not know,
+            and for more than ``run_memory``.
+    """
+    settings = Settings(run_memory=run_memory, convert_samples=convert_samples, allow_non_finite_samples=True)
+    handle = read(model)._handle
+    arrays = packed_sample(handle, inputs, "the sample", settings)
+    with session_of(settings) as session:
+        found = _quadrant.run(session, handle, arrays, list(outputs or ()))
+    return {name: unpacked(array) for name, array in found}
+
+
+def calibrate(
+    model: ModelLike,
+    samples: SamplesLike,
+    *,
+    values: Sequence[str] = (),
+    threads: int = 0,
+    progress: Progress = False,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+    allow_non_finite_samples: bool = False,
+) -> Statistics:
+    """Runs a model on samples and keeps what values occur: `quantize` takes it for ``calibration``.
+
+    Args:
+        values: Names of what to watch; none: all values that are real numbers.
+
+    The others are as for `quantize`.
+    """
+    settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
+    handle = read(model)._handle
+    with session_of(settings) as session:
+        data = samples_of(session, handle, samples, settings)
+        return Statistics(_quadrant.calibrate(session, handle, data, list(values)))
+
+
+class Comparison(list[dict[str, Any]]):
+    """How the outputs of two models agree: a dict for each output of the first one.
+
+    Each has ``name``, ``kind`` (of the operation that makes it), ``sqnr_db`` (signal to noise in decibels, infinite
+    for equal values), ``cosine``, ``largest_error``, ``elements``, ``equal`` and ``non_finite``.
+
+    Attributes:
+        layers: The same of inner values, where they were asked for.
+        samples: How many there were.
+        same_class: How often both have the same class on top, ``top1`` and ``top5`` of ``rows``; None where no output
+            looks like scores.
+        first: How often the first model is right, where there were labels.
+        second: How often the second is.
+    """
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        super().__init__(found["outputs"])
+        self.layers: list[dict[str, Any]] = found["layers"]
+        self.samples: int = found["samples"]
+        self.same_class: dict[str, Any] | None = found["same_class"]
+        self.first: dict[str, Any] | None = found["first"]
+        self.second: dict[str, Any] | None = found["second"]
+        self._text: str = found["text"]
+
+    def __str__(self) -> str:
+        return self._text.rstrip("\n")
+
+
+def compare(
+    first: ModelLike,
+    second: ModelLike,
+    samples: SamplesLike,
+    *,
+    layers: bool = False,
+    labels: Sequence[int] | Array | None = None,
+    threads: int = 0,
+    progress: Progress = False,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+    allow_non_finite_samples: bool = False,
+) -> Comparison:
+    """Runs two models on the same samples and says how well they agree.
+
+    Args:
+        first: The float model, as a rule.
+        second: What was made of it: with the same inputs and outputs.
+        samples: As for `quantize`.
+        layers: Compare inner values, too.
+        labels: Which classes are right: an integer for each row of scores of all samples, in order.
+
+    The others are as for `quantize`.
+    """
+    settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
+    a, b = read(first)._handle, read(second)._handle
+    with session_of(settings) as session:
+        data = samples_of(session, a, samples, settings)
+        return Comparison(_quadrant.compare(session, a, b, data, layers, _labels(labels)))
+
+
+def _labels(labels: Sequence[int] | Array | None) -> list[int] | None:
+    if labels is None:
+        return None
+    array = np.asarray(labels)
+    if array.size and array.dtype.kind not in "iu":
+        raise TypeError(f"labels are integers, not {array.dtype.name}")
+    return [int(label) for label in array.reshape(-1)]
+
+
+def sensitivity(
+    model: ModelLike,
+    scheme: str | None,
+    samples: SamplesLike,
+    *,
+    preset: str | None = None,
+    recipe: Recipe | None = None,
+    calibration: SamplesLike | Statistics | None = None,
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    cache: str | os.PathLike[str] | None = None,
+    threads: int = 0,
+    progress: Progress = False,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+    allow_non_finite_samples: bool = False,
+    **options: object,
+) -> list[dict[str, Any]]:
+    """Quantizes each weight alone and says what that costs at the outputs, the most sensitive weight first.
+
+    Args:
+        samples: To measure on, as for `quantize`.
+        calibration: What the scheme itself needs, if it does: static-affine.
+        cache: File of what was measured: read if it is there, written as the work goes on.
+
+    The others are as for `quantize`.
+
+    Returns:
+        A dict for each weight, or group of weights that can only be quantized together: ``layer``, its name,
+        ``sqnr_db`` at the output that suffers most, and ``outputs``, as in a `Comparison`.
+    """
+    settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
+    job = job_of(scheme, preset, recipe, options)
+    job.add_scope(_list(include), _list(exclude))
+    source = read(model)
+    with session_of(settings) as session, calibrated(session, job, source, calibration, settings):
+        data = samples_of(session, source._handle, samples, settings)
+        return _quadrant.sensitivity(session, source._handle, job, data, os.fspath(cache or ""))
+
+
+class Optimized:
+    """The best of what `optimize` tried.
+
+    Attributes:
+        model: The quantized model.
+        attempts: A dict for each: ``optimizations``, ``sqnr_db`` of the worst output, ``points_lost`` of top-1 where
+            there are labels, ``weights`` that could be quantized and ``quantized_weights`` that were, ``seconds``.
+        best: The index of the best of them.
+        is_good_enough: It is as good as was asked for.
+    """
+
+    def __init__(self, found: _quadrant.OptimizeOutcome, settings: Settings) -> None:
+        names = ("optimizations", "sqnr_db", "points_lost", "weights", "quantized_weights", "seconds")
+        self.attempts = [{name: getattr(attempt, name) for name in names} for attempt in found.attempts]
+        self.best = found.best
+        self.is_good_enough = found.is_good_enough
+        self.model = Model(found.model)
+        self._settings = settings
+
+    def save(self, path: str | os.PathLike[str]) -> Written:
+        """Writes the quantized model: see `Model.save`."""
+        return self.model._write(path, self._settings)
+
+    def __repr__(self) -> str:
+        best = self.attempts[self.best]
+        names = ",".join(best["optimizations"]) or "none"
+        return f"<quadrant.Optimized: {names}, {best['sqnr_db']:.2f} dB, good enough: {self.is_good_enough}>"
+
+
+def optimize(
+    model: ModelLike,
+    calibration: SamplesLike,
+    *,
+    data: SamplesLike | None = None,
+    labels: Sequence[int] | Array | None = None,
+    accept_points: float = 0.5,
+    accept_sqnr_db: float = 30,
+    include: str | Sequence[str] = (),
+    exclude: str | Sequence[str] = (),
+    threads: int = 0,
+    progress: Progress = False,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+    allow_non_finite_samples: bool = False,
+    **options: object,
+) -> Optimized:
+    """Quantizes by static-affine, looks at the accuracy, and tries more only where it is of use.
+
+    Args:
+        calibration: Samples to find ranges on, as for `quantize`.
+        data: Samples to look at the accuracy on; None: those of ``calibration``.
+        labels: Which classes are right: an integer for each row of scores of all samples, in order.
+        accept_points: So many percentage points of top-1 may be lost, where there are labels.
+        accept_sqnr_db: So many decibels the worst output must have, where there are none.
+        options: Those of static-affine.
+
+    The others are as for `quantize`.
+    """
+    settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
+    job = job_of("static_affine", None, None, options)
+    job.add_scope(_list(include), _list(exclude))
+    handle = read(model)._handle
+    with session_of(settings) as session:
+        job.set_samples(samples_of(session, handle, calibration, settings))
+        seen = _quadrant.Samples.of_path("") if data is None else samples_of(session, handle, data, settings)
+        found = _quadrant.optimize(session, handle, job, seen, _labels(labels), accept_points, accept_sqnr_db)
+        return Optimized(found, settings)

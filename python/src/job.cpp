@@ -1,0 +1,107 @@
+#include "job.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
+#include "quadrant/recipe/option_table.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+#include "support/near_names.hpp"
+
+namespace quadrant::python {
+
+Job Job::of_scheme(const std::string& name) {
+  Job job;
+  job.scheme_ = value_of(find_scheme(name));
+  const std::string known(job.scheme_->name);
+  job.recipe_.recipe.schemes.push_back({known, known, {}});
+  job.recipe_.label = known;
+  return job;
+}
+
+Job Job::of_preset(const std::string& name) {
+  Job job;
+  job.recipe_ = value_of(recipe_of_preset(name));
+  return job;
+}
+
+Job Job::of_file(const std::string& path) {
+  Job job;
+  job.recipe_ = value_of(read_recipe(path));
+  return job;
+}
+
+Job Job::of_json(const std::string& text) {
+  Job job;
+  job.recipe_ = {value_of(parse_recipe(text)), "recipe"};
+  return job;
+}
+
+void Job::set(const std::string& key, const std::string& text) {
+  const std::span<const OptionSpec> of_model = recipe_model_options();
+  std::vector<OptionSpec> all(of_model.begin(), of_model.end());
+  if (scheme_ != nullptr) all.insert(all.end(), scheme_->options.begin(), scheme_->options.end());
+  const OptionSpec* const option = value_of(find_option(all, key, recipe_.label));
+  const bool is_of_model =
+      std::ranges::find(of_model, option->key, &OptionSpec::key) != of_model.end();
+  OptionValues& values =
+      is_of_model ? recipe_.recipe.model : recipe_.recipe.schemes.front().options;
+  values.insert_or_assign(std::string(option->key), value_of(parse_option(*option, text)));
+}
+
+void Job::set_gain(const std::string& gain) {
+  recipe_.recipe.gain = gain;
+  if (gain != "latency") recipe_.recipe.hardware.clear();  // which went with the recipe's own gain
+}
+
+void Job::set_policy(const std::string& policy) {
+  const auto known = recipe_policies();
+  if (std::ranges::find(known, policy) == known.end()) {
+    value_of<void>(fail(ErrorCode::usage, "there is no policy '" + policy + "'" +
+                                              did_you_mean_or_all(policy, known)));
+  }
+  recipe_.recipe.policy = policy;
+}
+
+void Job::set_target_bits(double bits) {
+  Recipe& recipe = recipe_.recipe;
+  recipe.target_bits = bits;
+  if (scheme_ == nullptr) return;
+  // A budget chooses bits, blocks and scales itself.
+  value_of(check_budget_recipe(recipe));
+  if (!recipe.schemes.front().options.empty()) {
+    value_of<void>(
+        fail(ErrorCode::usage, "a budget chooses bits, blocks and scales for each weight: '" +
+                                   recipe.schemes.front().options.begin()->first +
+                                   "' does not go with target_bits"));
+  }
+  recipe.schemes = value_of(weight_variants());
+}
+
+void Job::add_scope(std::vector<std::string> include, std::vector<std::string> exclude) {
+  own_includes_ += include.size();
+  own_excludes_ += exclude.size();
+  std::ranges::move(include, std::back_inserter(recipe_.recipe.include));
+  std::ranges::move(exclude, std::back_inserter(recipe_.recipe.exclude));
+}
+
+void Job::set_kernels(const std::string& kernels) {
+  resolves_aliases_ = true;
+  for (SchemeChoice& choice : recipe_.recipe.schemes) {
+    if (choice.scheme == "static_affine") choice.options.try_emplace("kernels", kernels);
+  }
+}
+
+RunRequest Job::request(const std::string& model) const {
+  RunRequest request{.recipe = recipe_,
+                     .inputs = samples_.inputs(),
+                     .model = model,
+                     .own_includes = own_includes_,
+                     .own_excludes = own_excludes_};
+  request.inputs.encodings = encodings_;
+  return request;
+}
+
+}  // namespace quadrant::python

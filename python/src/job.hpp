@@ -1,0 +1,52 @@
+// What is to be done to a model, put together piece by piece.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "quadrant/pipeline/run.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "samples.hpp"
+
+namespace quadrant::python {
+
+/// A recipe and what a run needs beside it. Everything throws a Failure where the library refuses.
+class Job {
+ public:
+  [[nodiscard]] static Job of_scheme(const std::string& name);
+  [[nodiscard]] static Job of_preset(const std::string& name);
+  [[nodiscard]] static Job of_file(const std::string& path);
+  [[nodiscard]] static Job of_json(const std::string& text);
+
+  /// An option of the one scheme, or of what is done to the model before; `text` as for
+  /// `parse_option`.
+  void set(const std::string& key, const std::string& text);
+  void set_gain(const std::string& gain);
+  void set_hardware(const std::string& hardware) { recipe_.recipe.hardware = hardware; }
+  void set_policy(const std::string& policy);
+  void leave_non_finite() { recipe_.recipe.non_finite = NonFinitePolicy::leave_float; }
+  void set_target_bits(double bits);
+  /// Patterns beside those of the recipe.
+  void add_scope(std::vector<std::string> include, std::vector<std::string> exclude);
+  /// Whose kernels the result is for: `tflite` or `openvino`.
+  void set_kernels(const std::string& kernels);
+  void set_samples(Samples samples) { samples_ = std::move(samples); }
+  void set_encodings(std::string path) { encodings_ = std::move(path); }
+
+  [[nodiscard]] const Samples& samples() const noexcept { return samples_; }
+  [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_.recipe; }
+  [[nodiscard]] bool resolves_aliases() const noexcept { return resolves_aliases_; }
+  [[nodiscard]] RunRequest request(const std::string& model) const;
+
+ private:
+  NamedRecipe recipe_;
+  const SchemeEntry* scheme_ = nullptr;  // whose options can be set; null: a recipe has its own
+  std::size_t own_includes_ = 0;
+  std::size_t own_excludes_ = 0;
+  Samples samples_;
+  std::string encodings_;
+  bool resolves_aliases_ = false;
+};
+
+}  // namespace quadrant::python

@@ -1,0 +1,231 @@
+#include "measure.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "arrays.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/optimize.hpp"
+#include "quadrant/pipeline/sensitivity_study.hpp"
+#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/report/comparison.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "support/near_names.hpp"
+
+namespace quadrant::python {
+namespace {
+
+struct Wanted {
+  std::vector<std::string> names;
+  std::vector<Value> values;
+};
+
+Wanted outputs_of(const Graph& graph) {
+  Wanted all;
+  for (const NodeId node : graph.outputs()) {
+    all.names.emplace_back(graph.name(node));
+    all.values.push_back(graph.operands(node)[0]);
+  }
+  return all;
+}
+
+// Outputs by their own names, other values by theirs.
+Expected<Wanted> find_values(const Graph& graph, const std::vector<std::string>& names) {
+  Wanted outputs = outputs_of(graph);
+  if (names.empty()) return outputs;
+  Wanted found;
+  for (const std::string& name : names) {
+    const auto output = std::ranges::find(outputs.names, name);
+    const Value value =
+        output != outputs.names.end()
+            ? outputs.values[static_cast<std::size_t>(output - outputs.names.begin())]
+            : graph.find_value(name);
+    if (value.is_absent()) {
+      std::vector<std::string_view> known(outputs.names.begin(), outputs.names.end());
+      for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+        const NodeId node = graph.node_at(i);
+        const std::uint32_t count = node.is_valid() ? graph.result_count(node) : 0;
+        for (std::uint32_t k = 0; k < count; ++k) known.push_back(graph.value_name({node, k}));
+      }
+      return fail(ErrorCode::usage,
+                  "the model has no value '" + name + "'" + did_you_mean(name, known));
+    }
+    found.names.push_back(name);
+    found.values.push_back(value);
+  }
+  return found;
+}
+
+nb::dict dict_of(const ValueAgreement& value) {
+  const Agreement& agreement = value.agreement;
+  nb::dict made;
+  made["name"] = value.name;
+  made["kind"] = value.kind;
+  made["sqnr_db"] = agreement.sqnr_db();
+  made["cosine"] = agreement.cosine();
+  made["largest_error"] = agreement.largest_error;
+  made["elements"] = agreement.elements;
+  made["equal"] = agreement.equal;
+  made["non_finite"] = agreement.non_finite;
+  return made;
+}
+
+nb::list list_of(const std::vector<ValueAgreement>& values) {
+  nb::list made;
+  for (const ValueAgreement& value : values) made.append(dict_of(value));
+  return made;
+}
+
+nb::dict dict_of(const ClassificationScore& score) {
+  nb::dict made;
+  made["rows"] = score.rows;
+  made["top1"] = score.top1_share();
+  made["top5"] = score.top5_share();
+  return made;
+}
+
+nb::object dict_of(const std::optional<ClassificationScore>& score) {
+  return score ? nb::object(dict_of(*score)) : nb::none();
+}
+
+}  // namespace
+
+Arrays run(Session& session, const Model& model, const nb::typed<nb::list, Array>& inputs,
+           const std::vector<std::string>& wanted) {
+  Tensors tensors;
+  for (const nb::handle array : inputs) tensors.push_back(to_tensor(array));
+  const Wanted found = value_of(find_values(*model.graph, wanted));
+  const Tensors results = session.run([&](const RunContext& context) -> Expected<Tensors> {
+    const Interpreter interpreter({}, context.run_memory);
+    QUADRANT_TRY(const auto executor,
+                 in_file(interpreter.load(*model.graph, found.values), model.path));
+    QUADRANT_CHECK(context.check_stop());
+    return in_file(run_model(*executor, tensors, found.values.size()), model.path);
+  });
+  nb::list made;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    made.append(nb::make_tuple(found.names[i], to_python(results[i])));
+  }
+  return made;
+}
+
+Statistics Statistics::parse(const std::string& text) { return {value_of(parse_statistics(text))}; }
+
+std::string Statistics::print() const { return print_statistics(table); }
+
+std::vector<std::string> Statistics::names() const {
+  std::vector<std::string> made;
+  made.reserve(table.values.size());
+  for (const auto& [name, statistics] : table.values) made.push_back(name);
+  return made;
+}
+
+Dict Statistics::of(const std::string& name) const {
+  const TensorStatistics* const found = table.find(name);
+  if (found == nullptr) throw nb::key_error(name.c_str());
+  const Histogram& histogram = found->histogram;
+  nb::dict made;
+  made["samples"] = found->samples;
+  made["min"] = histogram.min();
+  made["max"] = histogram.max();
+  made["mean"] = found->mean();
+  made["elements"] = histogram.finite_count() + histogram.non_finite_count();
+  made["non_finite"] = histogram.non_finite_count();
+  return made;
+}
+
+Statistics calibrate(Session& session, const Model& model, const Samples& samples,
+                     const std::vector<std::string>& values) {
+  return session.run([&](const RunContext& context) -> Expected<Statistics> {
+    const Graph& graph = *model.graph;
+    CalibrateOptions options{.executor = context.executor, .sink = context.sink};
+    if (!values.empty()) {
+      QUADRANT_TRY(const Wanted found, find_values(graph, values));
+      for (const Value value : found.values) options.values.push_back({value});
+    }
+    QUADRANT_TRY(const auto data, open_samples(samples.inputs(), graph, context));
+    const Interpreter interpreter({}, context.run_memory);
+    QUADRANT_TRY(StatisticsTable table,
+                 in_file(quadrant::calibrate(graph, interpreter, *data, options), model.path));
+    table.model = std::filesystem::path(model.path).filename().string();
+    return Statistics{std::move(table)};
+  });
+}
+
+Dict compare(Session& session, const Model& first, const Model& second, const Samples& samples,
+             bool layers, const std::optional<std::vector<std::int64_t>>& labels) {
+  const Comparison comparison = session.run([&](const RunContext& context) -> Expected<Comparison> {
+    CompareOptions options{
+        .layers = layers, .executor = context.executor, .sink = context.sink, .labels = labels};
+    if (!first.path.empty()) options.names.first = first.path;
+    if (!second.path.empty()) options.names.second = second.path;
+    QUADRANT_TRY(const auto data, open_samples(samples.inputs(), *first.graph, context));
+    const Interpreter interpreter({}, context.run_memory);
+    return quadrant::compare(*first.graph, *second.graph, interpreter, *data, options);
+  });
+  nb::dict made;
+  made["samples"] = comparison.samples;
+  made["outputs"] = list_of(comparison.outputs);
+  made["layers"] = list_of(comparison.layers);
+  made["same_class"] =
+      comparison.label_output.empty() ? nb::object(nb::none()) : dict_of(comparison.same_class);
+  made["first"] = dict_of(comparison.first);
+  made["second"] = dict_of(comparison.second);
+  made["text"] = to_string(comparison);
+  return made;
+}
+
+Dicts sensitivity(Session& session, const Model& model, const Job& job, const Samples& samples,
+                  const std::string& cache) {
+  const auto study =
+      session.run([&](const RunContext& context) -> Expected<std::vector<LayerSensitivity>> {
+        QUADRANT_TRY(CheckedRun checked, check_run(job.request(model.path), context));
+        QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), *model.graph, context));
+        QUADRANT_TRY(const auto data, open_samples(samples.inputs(), prepared.graph, context));
+        const Interpreter interpreter({}, context.run_memory);
+        return study_sensitivity(prepared, interpreter, *data,
+                                 {.cache = cache, .settings = "interpreter"});
+      });
+  nb::list made;
+  for (const LayerSensitivity& layer : study) {
+    const ValueAgreement* const worst = layer.worst();
+    nb::dict row;
+    row["layer"] = layer.layer;
+    row["sqnr_db"] =
+        worst == nullptr ? nb::none() : nb::object(nb::float_(worst->agreement.sqnr_db()));
+    row["outputs"] = list_of(layer.outputs);
+    made.append(row);
+  }
+  return made;
+}
+
+OptimizeOutcome optimize(Session& session, const Model& model, const Job& job, const Samples& data,
+                         const std::optional<std::vector<std::int64_t>>& labels,
+                         double accept_points, double accept_sqnr_db) {
+  Optimized done = session.run([&](const RunContext& context) -> Expected<Optimized> {
+    const RunRequest request = job.request(model.path);
+    QUADRANT_CHECK(check_optimize(request, context));
+    return quadrant::optimize(request, *model.graph,
+                              {.data = data.inputs(),
+                               .labels = labels,
+                               .labels_name = "labels",
+                               .accept_points = accept_points,
+                               .accept_sqnr_db = accept_sqnr_db},
+                              context);
+  });
+  OptimizeOutcome made{.best = done.best, .is_good_enough = done.is_good_enough};
+  for (const OptimizeAttempt& attempt : done.attempts) {
+    made.attempts.push_back({attempt.optimizations, attempt.worst.sqnr_db(), attempt.loss,
+                             attempt.weights, attempt.quantized, attempt.seconds});
+  }
+  made.model = {std::make_shared<const Graph>(std::move(done.attempts[done.best].graph)), "",
+                job.recipe()};
+  return made;
+}
+
+}  // namespace quadrant::python

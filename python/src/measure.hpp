@@ -1,0 +1,62 @@
+// Calls that run models.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model.hpp"
+#include "quadrant/numerics/statistics.hpp"
+
+namespace quadrant::python {
+
+using Arrays = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, Array>>;
+
+/// What the values `wanted` are, `(name, array)` each; all outputs where none is named.
+[[nodiscard]] Arrays run(Session& session, const Model& model,
+                         const nb::typed<nb::list, Array>& inputs,
+                         const std::vector<std::string>& wanted);
+
+struct Statistics {
+  StatisticsTable table;
+
+  [[nodiscard]] static Statistics parse(const std::string& text);
+  [[nodiscard]] std::string print() const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Throws a KeyError where there is none.
+  [[nodiscard]] Dict of(const std::string& name) const;
+};
+
+/// `values` empty: all that are real numbers.
+[[nodiscard]] Statistics calibrate(Session& session, const Model& model, const Samples& samples,
+                                   const std::vector<std::string>& values);
+
+[[nodiscard]] Dict compare(Session& session, const Model& first, const Model& second,
+                           const Samples& samples, bool layers,
+                           const std::optional<std::vector<std::int64_t>>& labels);
+
+/// The most sensitive first.
+[[nodiscard]] Dicts sensitivity(Session& session, const Model& model, const Job& job,
+                                const Samples& samples, const std::string& cache);
+
+struct Attempt {
+  std::vector<std::string> optimizations;
+  double sqnr_db = 0;
+  std::optional<double> points_lost;
+  std::uint64_t weights = 0;
+  std::uint64_t quantized_weights = 0;
+  double seconds = 0;
+};
+struct OptimizeOutcome {
+  std::vector<Attempt> attempts;
+  std::size_t best = 0;
+  bool is_good_enough = false;
+  Model model;
+};
+[[nodiscard]] OptimizeOutcome optimize(Session& session, const Model& model, const Job& job,
+                                       const Samples& data,
+                                       const std::optional<std::vector<std::int64_t>>& labels,
+                                       double accept_points, double accept_sqnr_db);
+
+}  // namespace quadrant::python

@@ -1,0 +1,238 @@
+#include "model.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/ir/aliases.hpp"
+#include "quadrant/pipeline/lower_model.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/weight_budget.hpp"
+#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/report/html_report.hpp"
+#include "quadrant/report/saturation.hpp"
+#include "recipe/node_names.hpp"
+#include "report/json.hpp"
+#include "support/near_names.hpp"
+
+namespace quadrant::python {
+namespace {
+
+Port port(std::string_view name, const TensorType& type) {
+  std::optional<std::vector<std::optional<std::int64_t>>> shape;
+  if (type.shape.is_ranked()) {
+    shape.emplace();
+    for (const Extent extent : type.shape.extents()) shape->push_back(extent.known());
+  }
+  return {std::string(name), std::string(to_string(type.element)), std::move(shape)};
+}
+
+bool is_weight(const Graph& graph, NodeId node) {
+  if (!node.is_valid() || graph.constant(node) == nullptr) return false;
+  const TensorType& type = graph.type({node});
+  return type.is_quantized() || is_float(type.element);
+}
+
+// As 'quadrant explain' finds them: names of nodes need not be unique.
+Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& wanted) {
+  std::vector<NodeId> found;
+  for (const NamedNode& node : named_nodes(graph)) {
+    if (std::ranges::find(node.names, wanted) != node.names.end()) found.push_back(node.id);
+  }
+  const Value input = graph.find_value(wanted);
+  if (found.empty() && !input.is_absent()) found.push_back(input.node);
+  if (!found.empty()) return found;
+  return fail(ErrorCode::usage, "no node and no value is called '" + wanted + "'" +
+                                    did_you_mean(wanted, all_names(graph)));
+}
+
+Expected<LoweredModel> lowered(const Model& model, ModelFormat format, const WriteOptions& options,
+                               const RunContext& context) {
+  LowerModelOptions lowering{.always_reports = !options.target.empty(),
+                             .repair_ranges = options.repair_ranges,
+                             .coded_borders = options.coded_borders,
+                             .made_by = model.made_by,
+                             .model = model.path};
+  if (!options.target.empty()) {
+    lowering.target = parse_kernels_target(options.target);
+    if (!lowering.target) {
+      const std::vector<std::string> known = kernels_targets();
+      return fail(ErrorCode::usage,
+                  "there is no target '" + options.target + "'" +
+                      did_you_mean_or_all(options.target, std::vector<std::string_view>(
+                                                              known.begin(), known.end())));
+    }
+  } else if (format == ModelFormat::tflite) {
+    lowering.target = FusionTarget::tflite;
+  }
+  Graph graph = *model.graph;
+  if (format != ModelFormat::onnx && format != ModelFormat::text) {
+    QUADRANT_CHECK(in_file(resolve_aliases(graph), model.path));
+  }
+  return lower_model(std::move(graph), format, lowering, context);
+}
+
+Expected<Written> write_as_onnx(const Model& model, const std::string& path,
+                                const WriteOptions& options, const RunContext& context) {
+  constexpr std::uint64_t large = 1024;
+  OnnxWriteOptions onnx{.executor = context.executor,
+                        .sink = context.sink,
+                        .matmul_nbits = options.matmul_nbits,
+                        .files = context.files};
+  if (options.external_data) onnx.external_from = large;
+  QUADRANT_CHECK(context.check_stop());
+  QUADRANT_TRY(const auto products,
+               in_file(paired_products(*model.graph, ModelFormat::onnx, model.made_by), path));
+  QUADRANT_TRY(const OnnxWriteReport report, write_onnx(*model.graph, path, onnx));
+  Written written{report.model_bytes + report.external_bytes, remarks_of(report)};
+  if (!products.empty()) written.remarks.push_back(saturation_remark(*model.graph, products));
+  if (!report.fallback_reason.empty()) written.remarks.push_back(report.fallback_reason);
+  return written;
+}
+
+Expected<Written> write_lowered(const Model& model, const std::string& path, ModelFormat format,
+                                const WriteOptions& options, const RunContext& context) {
+  QUADRANT_TRY(LoweredModel made, lowered(model, format, options, context));
+  const bool qoperators =
+      parse_kernels_target(options.target) == KernelsTarget(FusionTarget::onnx_qoperator);
+  QUADRANT_TRY(WrittenModel done,
+               write_model(made.graph, path, {.qoperators = qoperators}, context));
+  Written written{done.bytes, std::move(made.remarks)};
+  std::ranges::move(done.remarks, std::back_inserter(written.remarks));
+  return written;
+}
+
+}  // namespace
+
+std::vector<Port> Model::inputs() const {
+  std::vector<Port> ports;
+  for (const NodeId node : graph->inputs()) {
+    ports.push_back(port(graph->value_name({node}), graph->type({node})));
+  }
+  return ports;
+}
+
+std::vector<Port> Model::outputs() const {
+  std::vector<Port> ports;
+  for (const NodeId node : graph->outputs()) {
+    ports.push_back(port(graph->name(node), graph->type(graph->operands(node)[0])));
+  }
+  return ports;
+}
+
+std::vector<std::string> Model::weights() const {
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < graph->index_bound(); ++i) {
+    const NodeId node = graph->node_at(i);
+    if (is_weight(*graph, node)) names.emplace_back(graph->value_name({node}));
+  }
+  return names;
+}
+
+Array Model::weight(Session& session, const std::string& name) const {
+  const Value value = graph->find_value(name);
+  if (value.is_absent() || !is_weight(*graph, value.node)) throw nb::key_error(name.c_str());
+  const Constant& constant = *graph->constant(value.node);
+  const ConstantBytes contents =
+      session.run([&](const RunContext&) { return in_file(constant.read(), path); });
+  return to_python(constant, contents);
+}
+
+Model read(Session& session, const std::string& path, bool has_name) {
+  Graph graph = session.run([&](const RunContext& context) { return read_model(path, context); });
+  return {std::make_shared<const Graph>(std::move(graph)), has_name ? path : "", {}};
+}
+
+Written write(Session& session, const Model& model, const std::string& path,
+              const WriteOptions& options) {
+  return session.run([&](const RunContext& context) -> Expected<Written> {
+    QUADRANT_TRY(const ModelFormat format, model_format(path));
+    if (format == ModelFormat::onnx && !options.is_lowered) {
+      return write_as_onnx(model, path, options, context);
+    }
+    return write_lowered(model, path, format, options, context);
+  });
+}
+
+Result::Result(std::shared_ptr<Session> session, PreparedRun prepared, QuantizeResult quantized)
+    : session_(std::move(session)),
+      prepared_(std::move(prepared)),
+      quantized_(std::move(quantized)) {
+  prepared_.steps = {};  // which refer to samples
+}
+
+std::shared_ptr<Result> Result::make(std::shared_ptr<Session> session, const Model& model,
+                                     const Job& job, const std::optional<std::string>& plan) {
+  using Parts = std::pair<PreparedRun, QuantizeResult>;
+  Parts parts = session->run([&](const RunContext& context) -> Expected<Parts> {
+    std::optional<Plan> given;
+    if (plan) {
+      QUADRANT_TRY(given, parse_plan(*plan));
+    }
+    QUADRANT_TRY(CheckedRun checked, check_run(job.request(model.path), context));
+    Graph graph = *model.graph;
+    if (job.resolves_aliases()) QUADRANT_CHECK(in_file(resolve_aliases(graph), model.path));
+    QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), std::move(graph), context));
+    if (!given && prepared.recipe.recipe.target_bits) {
+      QUADRANT_TRY(const BudgetDecision decided,
+                   decide_by_budget({.bits = prepared.recipe.recipe.target_bits}, {}, prepared));
+      given = decided.outcome.plan;
+    }
+    QUADRANT_TRY(QuantizeResult quantized, prepared.quantize({.plan = given ? &*given : nullptr}));
+    return Parts(std::move(prepared), std::move(quantized));
+  });
+  return std::make_shared<Result>(std::move(session), std::move(parts.first),
+                                  std::move(parts.second));
+}
+
+std::string Result::plan() const { return print_plan(quantized_.analysis.plan); }
+
+std::string Result::recipe() const { return print_recipe(prepared_.recipe.recipe); }
+
+Summary Result::summarized() const {
+  Summary summary = summarize(prepared_.graph, prepared_.registry, quantized_);
+  if (!prepared_.model.empty()) {
+    summary.file_bytes_before = model_bytes(prepared_.model, prepared_.graph);
+  }
+  return summary;
+}
+
+std::string Result::summary() const { return text_of(to_json(summarized())); }
+
+std::string Result::summary_text() const { return to_string(summarized()); }
+
+std::string Result::explain(const std::string& name) const {
+  std::string text;
+  for (const NodeId node : value_of(find_nodes(prepared_.graph, name))) {
+    text += to_string(
+        quadrant::explain(prepared_.graph, prepared_.registry, quantized_.analysis, node));
+  }
+  return text;
+}
+
+std::string Result::report(Session& session) const {
+  return session.run([&](const RunContext& context) -> Expected<std::string> {
+    QUADRANT_TRY(HtmlReport report,
+                 gather_report({.graph = prepared_.graph,
+                                .registry = prepared_.registry,
+                                .analysis = quantized_.analysis,
+                                .quantized = &quantized_.graph,
+                                .model = std::filesystem::path(prepared_.model).filename().string(),
+                                .gain_unit = std::string(prepared_.gains->unit()),
+                                .sink = context.sink}));
+    return print_html(report);
+  });
+}
+
+Model Result::model(const std::shared_ptr<Result>& self) {
+  return {std::shared_ptr<const Graph>(self, &self->quantized_.graph), "",
+          self->prepared_.recipe.recipe};
+}
+
+Model Result::float_model(const std::shared_ptr<Result>& self) {
+  return {std::shared_ptr<const Graph>(self, &self->prepared_.graph), self->prepared_.model, {}};
+}
+
+}  // namespace quadrant::python
