@@ -49,6 +49,15 @@ struct RowOutcome {
   bool is_descended = false;
 };
 
+// Whether that much is too much of some of the errors.
+bool are_in_doubt(std::span<const double> errors, std::span<const double> doubts) {
+  constexpr double most = 1e-4;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    if (doubts[i] > most * errors[i]) return true;
+  }
+  return false;
+}
+
 class WeightRounder {
  public:
   WeightRounder(std::span<const float> values, const Shape& shape, const NumberFormat& format,
@@ -430,8 +439,13 @@ void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids
   if (options_.rounding < Rounding::descent) return;
   RowRounder::Errors errors = made.errors(made.now.reals);
   settle(rows, errors.sums);
-  keep_better(descend(made, std::move(errors.products), options_.most_sweeps, rounded_scale()),
-              &RowOutcome::is_descended);
+  std::vector<double> descended =
+      descend(made, std::move(errors.products), options_.most_sweeps, rounded_scale());
+  // Reals are floats: of scales that changed, each is a little off from what gradients know.
+  if (owns_scales_ && are_in_doubt(descended, made.doubts(made.now.reals, least_part))) {
+    descended = made.errors(made.now.reals).sums;
+  }
+  keep_better(descended, &RowOutcome::is_descended);
   store(rows, is_better, made, encoded, grids);
 }
 

@@ -94,13 +94,15 @@ Expected<OptimizeAttempt> attempt_with(const std::vector<std::string>& optimizat
   } else {
     before["optimize"] = optimizations;
   }
-  QUADRANT_TRY(const RunResult made, run(std::move(request), model, context));
-  const Summary summary = summarize(made.prepared.graph, made.prepared.registry, made.quantized);
+  QUADRANT_TRY(CheckedRun checked, check_run(std::move(request), context));
+  QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), model, context));
+  QUADRANT_TRY(const QuantizeResult quantized, prepared.quantize());
+  const Summary summary = summarize(prepared.graph, prepared.registry, quantized);
   OptimizeAttempt attempt{.optimizations = optimizations,
-                          .graph = made.quantized.graph,
+                          .graph = quantized.graph,
                           .weights = summary.eligible.count,
                           .quantized = summary.eligible_quantized.count,
-                          .is_float = made.quantized.analysis.plan.values.empty()};
+                          .is_float = quantized.analysis.plan.values.empty()};
   QUADRANT_CHECK(measure(model, path, data, options, context, attempt));
   attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return attempt;
