@@ -79,7 +79,8 @@ class Session final : public Sink {
     using Outcome = std::invoke_result_t<Work&, const RunContext&>;
     std::optional<Outcome> outcome;
     run_in_thread([&] { outcome.emplace(work(context_)); });
-    return value_of(*std::move(outcome));
+    // The thread has made it, or has thrown.
+    return value_of(*std::move(outcome));  // NOLINT(bugprone-unchecked-optional-access)
   }
 
   /// What Python code that the library called has raised: the first ends the call. Any thread.

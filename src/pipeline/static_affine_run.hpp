@@ -8,7 +8,7 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<void> check_static_affine(const RunRequest& request,
                                                  const SchemeChoices& choices);
 [[nodiscard]] Expected<Registry> make_static_affine(SchemeSubject& subject,
-                                                    const SchemeChoices& choices);
+                                                    const SchemeChoices& chosen);
 
 inline constexpr SchemeRun static_affine_run{"static_affine", check_static_affine,
                                              make_static_affine};

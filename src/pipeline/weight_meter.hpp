@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
@@ -43,7 +44,7 @@ struct MeterSubject {
 /// ten forms.
 class WeightMeter final : public PlanMeter {
  public:
-  explicit WeightMeter(const MeterSubject& subject) : subject_(subject) {}
+  explicit WeightMeter(MeterSubject subject) : subject_(std::move(subject)) {}
 
   [[nodiscard]] bool has_data() const override { return subject_.data != nullptr; }
   [[nodiscard]] Expected<std::vector<PlanFigures>> measure(std::span<const Plan> plans,

@@ -109,7 +109,7 @@ struct PreparedRun {
   /// float, reads them to know which do; a plan says that itself. Errors are the engine's.
   [[nodiscard]] Expected<Analysis> decide(const Plan* plan = nullptr);
   /// All four phases, with the schemes' steps around them. May be called again, with another plan.
-  [[nodiscard]] Expected<QuantizeResult> quantize(const FollowOptions& options = {});
+  [[nodiscard]] Expected<QuantizeResult> quantize(const FollowOptions& follow = {});
   /// Runs `steps.before`, unless that was done.
   [[nodiscard]] Expected<void> begin(const QuantizeOptions& options);
 };
