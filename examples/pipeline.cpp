@@ -23,20 +23,17 @@ quadrant::Expected<void> quantize(const std::string& in, const std::string& out,
   const quadrant::RunContext context{.sink = &notes};
   QUADRANT_TRY(const quadrant::NamedRecipe recipe, quadrant::recipe_of_preset(preset));
   QUADRANT_TRY(quadrant::Graph model, quadrant::read_model(in, context));
-  // What it is for: whose kernels are to compute on codes, and what the format has.
-  quadrant::Destination destination;
-  QUADRANT_TRY(destination.format, quadrant::model_format(out));
-  if (destination.format == quadrant::ModelFormat::tflite) {
-    destination.target = quadrant::FusionTarget::tflite;
-  }
+  // The ending of OUT says what it is for: whose kernels are to compute on codes, and what the
+  // format has.
+  QUADRANT_TRY(const quadrant::Destination destination, quadrant::destination_of(out));
   const quadrant::RunRequest request{.recipe = recipe,
                                      .inputs = {.calibration = samples},
                                      .model = in,
                                      .destination = destination};
   QUADRANT_TRY(const quadrant::RunResult done, quadrant::run(request, std::move(model), context));
-  const quadrant::LowerModelOptions lowering{.target = destination.target, .model = in};
   QUADRANT_TRY(const quadrant::LoweredModel lowered,
-               quadrant::lower_model(done.quantized.graph, destination.format, lowering, context));
+               quadrant::lower_model(done.quantized.graph, destination,
+                                     {.made_by = recipe.recipe, .model = in}, context));
   QUADRANT_TRY(const quadrant::WrittenModel written,
                quadrant::write_model(lowered.graph, out, {}, context));
   std::cout << done.quantized.analysis.plan.values.size() << " values quantized, " << written.bytes

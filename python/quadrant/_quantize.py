@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,16 @@ from ._statistics import Statistics
 
 Recipe = Mapping[str, Any] | str | os.PathLike[str]
 
-_KERNELS = {"onnx": None, "tflite": "tflite", "openvino": "openvino"}
+_ENDINGS = {"onnx": ".onnx", "tflite": ".tflite", "openvino": ".xml"}
+
+
+@dataclass(frozen=True)
+class _Destination:
+    """What a quantized model is for, where `convert` writes it."""
+
+    path: str
+    target: str
+    coded_borders: bool
 
 
 class Report:
@@ -169,7 +179,7 @@ def quantize(
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     plan: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    target: str = "onnx",
+    target: str | _Destination = "onnx",
     target_bits: float | None = None,
     gain: str | None = None,
     hardware: str | os.PathLike[str] | None = None,
@@ -243,15 +253,18 @@ def quantize(
 
 def _complete(
     job: _quadrant.Job,
-    target: str,
+    target: str | _Destination,
     target_bits: float | None,
     gain: str | None,
     hardware: str | os.PathLike[str] | None,
     policy: str | None,
     non_finite: str,
 ) -> None:
-    if target not in _KERNELS:
-        raise Error(f"target is one of {', '.join(_KERNELS)}, not '{target}'")
+    if isinstance(target, str):
+        if target not in _ENDINGS:
+            raise Error(f"target is one of {', '.join(_ENDINGS)}, not '{target}'")
+        target = _Destination(f"model{_ENDINGS[target]}", "", False)
+    job.set_destination(target.path, target.target, target.coded_borders)
     if non_finite not in ("refuse", "leave"):
         raise Error(f"non_finite is 'refuse' or 'leave', not '{non_finite}'")
     if gain is not None:
@@ -264,9 +277,6 @@ def _complete(
         job.leave_non_finite()
     if target_bits is not None:
         job.set_target_bits(target_bits)
-    kernels = _KERNELS[target]
-    if kernels is not None:
-        job.set_kernels(kernels)
 
 
 def _plan_text(plan: Mapping[str, Any] | str | os.PathLike[str] | None) -> str | None:
@@ -319,12 +329,8 @@ def convert(
             raise Error(f"'{next(iter(quantization))}' is for quantization, for which there is no scheme")
         source = read(model)
     else:
-        kernels = "onnx"
-        if target in ("tflite", "webnn") or (target is None and Path(path).suffix.lower() == ".tflite"):
-            kernels = "tflite"
-        elif (target or "").startswith("openvino") or Path(path).suffix.lower() == ".xml":
-            kernels = "openvino"
-        source = quantize(model, scheme, target=kernels, threads=threads, progress=progress, **quantization).model
+        for_it = _Destination(os.fspath(path), target or "", coded_borders)
+        source = quantize(model, scheme, target=for_it, threads=threads, progress=progress, **quantization).model
     return source._write(
         path,
         settings,

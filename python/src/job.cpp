@@ -8,7 +8,6 @@
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
-#include "support/near_names.hpp"
 
 namespace quadrant::python {
 
@@ -56,15 +55,6 @@ void Job::set_gain(const std::string& gain) {
   if (gain != "latency") recipe_.recipe.hardware.clear();  // which went with the recipe's own gain
 }
 
-void Job::set_policy(const std::string& policy) {
-  const auto known = recipe_policies();
-  if (std::ranges::find(known, policy) == known.end()) {
-    value_of<void>(fail(ErrorCode::usage, "there is no policy '" + policy + "'" +
-                                              did_you_mean_or_all(policy, known)));
-  }
-  recipe_.recipe.policy = policy;
-}
-
 void Job::set_target_bits(double bits) {
   Recipe& recipe = recipe_.recipe;
   recipe.target_bits = bits;
@@ -87,11 +77,9 @@ void Job::add_scope(std::vector<std::string> include, std::vector<std::string> e
   std::ranges::move(exclude, std::back_inserter(recipe_.recipe.exclude));
 }
 
-void Job::set_kernels(const std::string& kernels) {
-  resolves_aliases_ = true;
-  for (SchemeChoice& choice : recipe_.recipe.schemes) {
-    if (choice.scheme == "static_affine") choice.options.try_emplace("kernels", kernels);
-  }
+void Job::set_destination(const std::string& path, const std::string& target, bool coded_borders) {
+  destination_ = value_of(destination_of(path, target));
+  destination_.coded_borders = coded_borders;
 }
 
 RunRequest Job::request(const std::string& model) const {
@@ -99,7 +87,9 @@ RunRequest Job::request(const std::string& model) const {
                      .inputs = samples_.inputs(),
                      .model = model,
                      .own_includes = own_includes_,
-                     .own_excludes = own_excludes_};
+                     .own_excludes = own_excludes_,
+                     .owns_hardware = owns_hardware_,
+                     .destination = destination_};
   request.inputs.encodings = encodings_;
   return request;
 }

@@ -23,20 +23,22 @@ class Job {
   /// `parse_option`.
   void set(const std::string& key, const std::string& text);
   void set_gain(const std::string& gain);
-  void set_hardware(const std::string& hardware) { recipe_.recipe.hardware = hardware; }
-  void set_policy(const std::string& policy);
+  void set_hardware(const std::string& hardware) {
+    recipe_.recipe.hardware = hardware;
+    owns_hardware_ = true;
+  }
+  void set_policy(const std::string& policy) { recipe_.recipe.policy = policy; }
   void leave_non_finite() { recipe_.recipe.non_finite = NonFinitePolicy::leave_float; }
   void set_target_bits(double bits);
   /// Patterns beside those of the recipe.
   void add_scope(std::vector<std::string> include, std::vector<std::string> exclude);
-  /// Whose kernels the result is for: `tflite` or `openvino`.
-  void set_kernels(const std::string& kernels);
+  /// What the result is for: as `destination_of` has it.
+  void set_destination(const std::string& path, const std::string& target, bool coded_borders);
   void set_samples(Samples samples) { samples_ = std::move(samples); }
   void set_encodings(std::string path) { encodings_ = std::move(path); }
 
   [[nodiscard]] const Samples& samples() const noexcept { return samples_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_.recipe; }
-  [[nodiscard]] bool resolves_aliases() const noexcept { return resolves_aliases_; }
   [[nodiscard]] RunRequest request(const std::string& model) const;
 
  private:
@@ -46,7 +48,8 @@ class Job {
   std::size_t own_excludes_ = 0;
   Samples samples_;
   std::string encodings_;
-  bool resolves_aliases_ = false;
+  bool owns_hardware_ = false;
+  Destination destination_;
 };
 
 }  // namespace quadrant::python

@@ -15,51 +15,10 @@
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/comparison.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-#include "support/near_names.hpp"
+#include "recipe/node_names.hpp"
 
 namespace quadrant::python {
 namespace {
-
-struct Wanted {
-  std::vector<std::string> names;
-  std::vector<Value> values;
-};
-
-Wanted outputs_of(const Graph& graph) {
-  Wanted all;
-  for (const NodeId node : graph.outputs()) {
-    all.names.emplace_back(graph.name(node));
-    all.values.push_back(graph.operands(node)[0]);
-  }
-  return all;
-}
-
-// Outputs by their own names, other values by theirs.
-Expected<Wanted> find_values(const Graph& graph, const std::vector<std::string>& names) {
-  Wanted outputs = outputs_of(graph);
-  if (names.empty()) return outputs;
-  Wanted found;
-  for (const std::string& name : names) {
-    const auto output = std::ranges::find(outputs.names, name);
-    const Value value =
-        output != outputs.names.end()
-            ? outputs.values[static_cast<std::size_t>(output - outputs.names.begin())]
-            : graph.find_value(name);
-    if (value.is_absent()) {
-      std::vector<std::string_view> known(outputs.names.begin(), outputs.names.end());
-      for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-        const NodeId node = graph.node_at(i);
-        const std::uint32_t count = node.is_valid() ? graph.result_count(node) : 0;
-        for (std::uint32_t k = 0; k < count; ++k) known.push_back(graph.value_name({node, k}));
-      }
-      return fail(ErrorCode::usage,
-                  "the model has no value '" + name + "'" + did_you_mean(name, known));
-    }
-    found.names.push_back(name);
-    found.values.push_back(value);
-  }
-  return found;
-}
 
 nb::dict dict_of(const ValueAgreement& value) {
   const Agreement& agreement = value.agreement;
@@ -99,7 +58,7 @@ Arrays run(Session& session, const Model& model, const nb::typed<nb::list, Array
            const std::vector<std::string>& wanted) {
   Tensors tensors;
   for (const nb::handle array : inputs) tensors.push_back(to_tensor(array));
-  const Wanted found = value_of(find_values(*model.graph, wanted));
+  const NamedValues found = value_of(find_values(*model.graph, wanted));
   const Tensors results = session.run([&](const RunContext& context) -> Expected<Tensors> {
     const Interpreter interpreter({}, context.run_memory);
     QUADRANT_TRY(const auto executor,
@@ -145,7 +104,7 @@ Statistics calibrate(Session& session, const Model& model, const Samples& sample
     const Graph& graph = *model.graph;
     CalibrateOptions options{.executor = context.executor, .sink = context.sink};
     if (!values.empty()) {
-      QUADRANT_TRY(const Wanted found, find_values(graph, values));
+      QUADRANT_TRY(const NamedValues found, find_values(graph, values));
       for (const Value value : found.values) options.values.push_back({value});
     }
     QUADRANT_TRY(const auto data, open_samples(samples.inputs(), graph, context));

@@ -5,17 +5,14 @@
 #include <utility>
 
 #include "quadrant/engine/explain/explain.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/pipeline/lower_model.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/html_report.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "recipe/node_names.hpp"
 #include "report/json.hpp"
-#include "support/near_names.hpp"
 
 namespace quadrant::python {
 namespace {
@@ -33,45 +30,6 @@ bool is_weight(const Graph& graph, NodeId node) {
   if (!node.is_valid() || graph.constant(node) == nullptr) return false;
   const TensorType& type = graph.type({node});
   return type.is_quantized() || is_float(type.element);
-}
-
-// As 'quadrant explain' finds them: names of nodes need not be unique.
-Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& wanted) {
-  std::vector<NodeId> found;
-  for (const NamedNode& node : named_nodes(graph)) {
-    if (std::ranges::find(node.names, wanted) != node.names.end()) found.push_back(node.id);
-  }
-  const Value input = graph.find_value(wanted);
-  if (found.empty() && !input.is_absent()) found.push_back(input.node);
-  if (!found.empty()) return found;
-  return fail(ErrorCode::usage, "no node and no value is called '" + wanted + "'" +
-                                    did_you_mean(wanted, all_names(graph)));
-}
-
-Expected<LoweredModel> lowered(const Model& model, ModelFormat format, const WriteOptions& options,
-                               const RunContext& context) {
-  LowerModelOptions lowering{.always_reports = !options.target.empty(),
-                             .repair_ranges = options.repair_ranges,
-                             .coded_borders = options.coded_borders,
-                             .made_by = model.made_by,
-                             .model = model.path};
-  if (!options.target.empty()) {
-    lowering.target = parse_kernels_target(options.target);
-    if (!lowering.target) {
-      const std::vector<std::string> known = kernels_targets();
-      return fail(ErrorCode::usage,
-                  "there is no target '" + options.target + "'" +
-                      did_you_mean_or_all(options.target, std::vector<std::string_view>(
-                                                              known.begin(), known.end())));
-    }
-  } else if (format == ModelFormat::tflite) {
-    lowering.target = FusionTarget::tflite;
-  }
-  Graph graph = *model.graph;
-  if (format != ModelFormat::onnx && format != ModelFormat::text) {
-    QUADRANT_CHECK(in_file(resolve_aliases(graph), model.path));
-  }
-  return lower_model(std::move(graph), format, lowering, context);
 }
 
 Expected<Written> write_as_onnx(const Model& model, const std::string& path,
@@ -92,11 +50,16 @@ Expected<Written> write_as_onnx(const Model& model, const std::string& path,
   return written;
 }
 
-Expected<Written> write_lowered(const Model& model, const std::string& path, ModelFormat format,
-                                const WriteOptions& options, const RunContext& context) {
-  QUADRANT_TRY(LoweredModel made, lowered(model, format, options, context));
-  const bool qoperators =
-      parse_kernels_target(options.target) == KernelsTarget(FusionTarget::onnx_qoperator);
+Expected<Written> write_lowered(const Model& model, const std::string& path,
+                                const Destination& destination, const WriteOptions& options,
+                                const RunContext& context) {
+  QUADRANT_TRY(LoweredModel made, lower_model(*model.graph, destination,
+                                              {.always_reports = !options.target.empty(),
+                                               .repair_ranges = options.repair_ranges,
+                                               .made_by = model.made_by,
+                                               .model = model.path},
+                                              context));
+  const bool qoperators = destination.target == KernelsTarget(FusionTarget::onnx_qoperator);
   QUADRANT_TRY(WrittenModel done,
                write_model(made.graph, path, {.qoperators = qoperators}, context));
   Written written{done.bytes, std::move(made.remarks)};
@@ -148,43 +111,33 @@ Model read(Session& session, const std::string& path, bool has_name) {
 Written write(Session& session, const Model& model, const std::string& path,
               const WriteOptions& options) {
   return session.run([&](const RunContext& context) -> Expected<Written> {
-    QUADRANT_TRY(const ModelFormat format, model_format(path));
-    if (format == ModelFormat::onnx && !options.is_lowered) {
+    QUADRANT_TRY(Destination destination, destination_of(path, options.target));
+    destination.coded_borders = options.coded_borders;
+    if (destination.format == ModelFormat::onnx && !options.is_lowered) {
       return write_as_onnx(model, path, options, context);
     }
-    return write_lowered(model, path, format, options, context);
+    return write_lowered(model, path, destination, options, context);
   });
 }
 
-Result::Result(std::shared_ptr<Session> session, PreparedRun prepared, QuantizeResult quantized)
+Result::Result(std::shared_ptr<Session> session, RunResult done)
     : session_(std::move(session)),
-      prepared_(std::move(prepared)),
-      quantized_(std::move(quantized)) {
+      prepared_(std::move(done.prepared)),
+      quantized_(std::move(done.quantized)) {
   prepared_.steps = {};  // which refer to samples
 }
 
 std::shared_ptr<Result> Result::make(std::shared_ptr<Session> session, const Model& model,
                                      const Job& job, const std::optional<std::string>& plan) {
-  using Parts = std::pair<PreparedRun, QuantizeResult>;
-  Parts parts = session->run([&](const RunContext& context) -> Expected<Parts> {
+  RunResult done = session->run([&](const RunContext& context) -> Expected<RunResult> {
     std::optional<Plan> given;
     if (plan) {
       QUADRANT_TRY(given, parse_plan(*plan));
     }
-    QUADRANT_TRY(CheckedRun checked, check_run(job.request(model.path), context));
-    Graph graph = *model.graph;
-    if (job.resolves_aliases()) QUADRANT_CHECK(in_file(resolve_aliases(graph), model.path));
-    QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), std::move(graph), context));
-    if (!given && prepared.recipe.recipe.target_bits) {
-      QUADRANT_TRY(const BudgetDecision decided,
-                   decide_by_budget({.bits = prepared.recipe.recipe.target_bits}, {}, prepared));
-      given = decided.outcome.plan;
-    }
-    QUADRANT_TRY(QuantizeResult quantized, prepared.quantize({.plan = given ? &*given : nullptr}));
-    return Parts(std::move(prepared), std::move(quantized));
+    return quadrant::run(job.request(model.path), *model.graph, context,
+                         {.plan = given ? &*given : nullptr});
   });
-  return std::make_shared<Result>(std::move(session), std::move(parts.first),
-                                  std::move(parts.second));
+  return std::make_shared<Result>(std::move(session), std::move(done));
 }
 
 std::string Result::plan() const { return print_plan(quantized_.analysis.plan); }

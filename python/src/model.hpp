@@ -56,7 +56,7 @@ struct Written {
 /// A run that is over. What it needed of Python is gone.
 class Result {
  public:
-  Result(std::shared_ptr<Session> session, PreparedRun prepared, QuantizeResult quantized);
+  Result(std::shared_ptr<Session> session, RunResult done);
 
   [[nodiscard]] static std::shared_ptr<Result> make(std::shared_ptr<Session> session,
                                                     const Model& model, const Job& job,

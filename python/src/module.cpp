@@ -216,7 +216,7 @@ void bind_jobs(nb::module_& m) {
       .def("leave_non_finite", &Job::leave_non_finite)
       .def("set_target_bits", &Job::set_target_bits)
       .def("add_scope", &Job::add_scope, "include"_a, "exclude"_a)
-      .def("set_kernels", &Job::set_kernels)
+      .def("set_destination", &Job::set_destination, "path"_a, "target"_a, "coded_borders"_a)
       .def("set_samples", &Job::set_samples)
       .def("set_encodings", &Job::set_encodings);
 

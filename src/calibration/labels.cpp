@@ -27,9 +27,7 @@ Expected<std::vector<std::int64_t>> integers(const std::string& path, std::strin
 }
 
 Expected<std::vector<std::int64_t>> read_lines(const std::string& path) {
-  constexpr std::uint64_t largest = std::uint64_t{1} << 30U;
-  QUADRANT_TRY(const InputFile file, InputFile::open(path));
-  QUADRANT_TRY(const std::string text, file.text(largest, "texts"));
+  QUADRANT_TRY(const std::string text, read_text(path));
   std::vector<std::int64_t> labels;
   std::size_t number = 0;
   for (std::size_t start = 0; start < text.size();) {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <string>
 
-#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"

@@ -12,7 +12,6 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/lower_model.hpp"
 #include "quadrant/pipeline/model_file.hpp"
@@ -81,48 +80,42 @@ class Convert final : public Command {
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
-    QUADRANT_TRY(const ModelFormat format, model_format(output_));
-    LowerModelOptions lowering{.target = chosen_target(format),
-                               .always_reports = !target_.empty(),
+    Destination& to = options_.destination;
+    QUADRANT_TRY(to, destination_of(output_, target_));
+    to.coded_borders = borders_ == "codes";
+    LowerModelOptions lowering{.always_reports = !target_.empty(),
                                .repair_ranges = repairs_ranges_,
-                               .coded_borders = borders_ == "codes",
                                .model = options_.model};
-    QUADRANT_CHECK(in_file(check_lower_model(format, lowering), output_));
+    QUADRANT_CHECK(in_file(check_lower_model(to, lowering), output_));
     console.use_threads(options_.threads);
-    options_.destination = {
-        .format = format, .target = lowering.target, .coded_borders = lowering.coded_borders};
     std::vector<std::string> remarks;
-    QUADRANT_TRY(Graph graph, model(format, lowering, console, remarks));
+    QUADRANT_TRY(Graph graph, model(lowering.made_by, console, remarks));
     QUADRANT_TRY(const LoweredModel lowered,
-                 lower_model(std::move(graph), format, lowering, console.context()));
+                 lower_model(std::move(graph), to, lowering, console.context()));
     QUADRANT_TRY(
         WrittenModel written,
         write_model(lowered.graph, output_,
-                    {.qoperators = lowering.target == KernelsTarget(FusionTarget::onnx_qoperator)},
+                    {.qoperators = to.target == KernelsTarget(FusionTarget::onnx_qoperator)},
                     console.context()));
     // What the user can do something about comes first.
     remarks.insert(remarks.end(), lowered.remarks.begin(), lowered.remarks.end());
     written.remarks.insert(written.remarks.begin(), remarks.begin(), remarks.end());
-    print(lowered.report, lowering.target, written, console);
+    print(lowered.report, to.target, written, console);
     return {};
   }
 
  private:
-  // As it is, or quantized if that was asked for.
-  [[nodiscard]] Expected<Graph> model(ModelFormat format, LowerModelOptions& lowering,
-                                      Console& console, std::vector<std::string>& remarks) {
+  // As it is, or quantized if that was asked for: then `made_by` says by what.
+  [[nodiscard]] Expected<Graph> model(Recipe& made_by, Console& console,
+                                      std::vector<std::string>& remarks) {
     const RecipeOptions& recipe = options_.recipe;
     if (recipe.scheme.empty() && recipe.mix.empty() && recipe.preset.empty() &&
         recipe.file.empty()) {
       QUADRANT_CHECK(options_.schemes.check_none_given());
-      QUADRANT_TRY(Graph graph, read_model(options_.model, console.context()));
-      if (format != ModelFormat::onnx && format != ModelFormat::text) {
-        QUADRANT_CHECK(in_file(resolve_aliases(graph), options_.model));
-      }
-      return graph;
+      return read_model(options_.model, console.context());
     }
     QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
-    lowering.made_by = subject.recipe.recipe;
+    made_by = subject.recipe.recipe;
     QUADRANT_TRY(QuantizeResult result, subject.quantize());
     const std::size_t count = result.analysis.plan.values.size();
     if (count == 0) {
@@ -132,12 +125,6 @@ class Convert final : public Command {
           fmt::format("{} {} quantized", counted(count, "value"), count == 1 ? "is" : "are"));
     }
     return std::move(result.graph);
-  }
-
-  [[nodiscard]] std::optional<KernelsTarget> chosen_target(ModelFormat format) const {
-    if (!target_.empty()) return parse_kernels_target(target_);
-    return format == ModelFormat::tflite ? std::optional<KernelsTarget>(FusionTarget::tflite)
-                                         : std::nullopt;
   }
 
   static constexpr std::size_t most = 20;  ///< lines of one sort

@@ -29,28 +29,6 @@
 namespace quadrant::cli {
 namespace {
 
-// Nodes of that name, and the node that makes the value of that name. Names of nodes need not be
-// unique.
-Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& wanted) {
-  std::vector<NodeId> found;
-  for (const NamedNode& node : named_nodes(graph)) {
-    if (std::ranges::find(node.names, wanted) != node.names.end()) found.push_back(node.id);
-  }
-  const Value input = graph.find_value(wanted);
-  if (found.empty() && !input.is_absent()) found.push_back(input.node);
-  if (!found.empty()) return found;
-  const std::vector<std::string> inner = graph.reserved_names();
-  if (std::ranges::find(inner, wanted) != inner.end()) {
-    return fail(
-        ErrorCode::usage,
-        fmt::format("'{}' is in a subgraph: subgraphs stay as they are, and nothing in them "
-                    "is quantized",
-                    wanted));
-  }
-  return fail(ErrorCode::usage, fmt::format("no node and no value is called '{}'{}", wanted,
-                                            did_you_mean(wanted, all_names(graph))));
-}
-
 bool may_consume(const Registry& registry, std::string_view kind) {
   for (std::uint32_t i = 0; i < registry.scheme_count(); ++i) {
     const QuantizationMethod* const method = registry.find(kind, i);

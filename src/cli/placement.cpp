@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "calibration/located.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "quadrant/pipeline/documents.hpp"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "calibration/located.hpp"
 #include "cli/budget.hpp"
 #include "cli/budget_outcome.hpp"
 #include "cli/command.hpp"

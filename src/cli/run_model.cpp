@@ -34,75 +34,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Values that are written, and the names of their arrays.
-struct Watched {
-  std::vector<std::string> names;
-  std::vector<Value> values;
-
-  void add(std::string_view name, Value value) {
-    if (std::ranges::find(names, name) != names.end()) return;  // asked for twice
-    names.emplace_back(name);
-    values.push_back(value);
-  }
-};
-
-Watched outputs_of(const Graph& graph) {
-  Watched watched;
-  for (const NodeId output : graph.outputs()) {
-    watched.add(graph.name(output), graph.operands(output)[0]);
-  }
-  return watched;
-}
-
-/// Names of outputs, and of all values: an output may be called otherwise than its value.
-std::vector<std::string_view> value_names(const Graph& graph, const Watched& outputs) {
-  std::vector<std::string_view> names(outputs.names.begin(), outputs.names.end());
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    if (!node.is_valid()) continue;
-    for (std::uint32_t result = 0; result < graph.result_count(node); ++result) {
-      names.push_back(graph.value_name({node, result}));
-    }
-  }
-  return names;
-}
-
-/// `: that is an operation, which makes 'c1'`, where one is called so.
-std::string values_of_operation(const Graph& graph, std::string_view name) {
-  for (const NamedNode& node : named_nodes(graph)) {
-    if (node.own != name || graph.result_count(node.id) == 0) continue;
-    std::vector<std::string_view> made;
-    made.reserve(graph.result_count(node.id));
-    for (std::uint32_t result = 0; result < graph.result_count(node.id); ++result) {
-      made.push_back(graph.value_name({node.id, result}));
-    }
-    return fmt::format(": that is an operation, which makes '{}'", fmt::join(made, "', '"));
-  }
-  return {};
-}
-
-Expected<Watched> find_watched(const Graph& graph, const std::vector<std::string>& wanted) {
-  Watched outputs = outputs_of(graph);
-  if (wanted.empty()) return outputs;
-  Watched watched;
-  for (const std::string& name : wanted) {
-    const auto output = std::ranges::find(outputs.names, name);
-    const Value value =
-        output != outputs.names.end()
-            ? outputs.values[static_cast<std::size_t>(output - outputs.names.begin())]
-            : graph.find_value(name);
-    if (value.is_absent()) {
-      const std::string made = values_of_operation(graph, name);
-      return fail(
-          ErrorCode::usage,
-          fmt::format("--outputs: the model has no value '{}'{}", name,
-                      made.empty() ? did_you_mean(name, value_names(graph, outputs)) : made));
-    }
-    watched.add(name, value);
-  }
-  return watched;
-}
-
 /// What a sample's file or folder is called, without the ending of a file of data.
 std::string bare_name(const std::string& sample) {
   std::error_code ignored;  // where there is no working directory
@@ -189,7 +120,7 @@ class Run final : public Command {
     QUADRANT_CHECK(check_folder(folder_, data_.path));
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
-    QUADRANT_TRY(const Watched watched, find_watched(graph, wanted_));
+    QUADRANT_TRY(const NamedValues watched, find_wanted(graph));
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     QUADRANT_TRY(const auto executor, in_file(runtime->load(graph, watched.values), model_));
     const std::vector<std::string> names = file_names(*data);
@@ -224,9 +155,14 @@ class Run final : public Command {
   }
 
  private:
+  [[nodiscard]] Expected<NamedValues> find_wanted(const Graph& graph) const {
+    auto found = find_values(graph, wanted_);
+    if (!found) found.error().message = "--outputs: " + found.error().message;
+    return found;
+  }
   [[nodiscard]] Expected<std::vector<NamedTensor>> run_sample(const ModelExecutor& executor,
                                                               const DataSet& data, std::size_t i,
-                                                              const Watched& watched) const {
+                                                              const NamedValues& watched) const {
     QUADRANT_TRY(const Sample sample, read_sample(data, i));
     auto run = run_model(executor, sample.inputs, watched.values.size());
     QUADRANT_TRY(Tensors tensors, in_file(on_sample(std::move(run), data, i), model_));

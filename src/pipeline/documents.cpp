@@ -33,11 +33,6 @@ Expected<T> read_as(const std::string& path, Expected<T> (*parse)(std::string_vi
 
 }  // namespace
 
-Expected<std::string> read_text(const std::string& path) {
-  QUADRANT_TRY(const InputFile file, InputFile::open(path));
-  return file.text(largest_text, "texts");
-}
-
 Expected<NamedRecipe> read_recipe(const std::string& path) {
   QUADRANT_TRY(Recipe recipe, read_as(path, parse_recipe));
   return NamedRecipe{std::move(recipe), path};

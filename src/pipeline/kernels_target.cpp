@@ -6,12 +6,14 @@
 #include <array>
 
 #include "numerics/code_limits.hpp"
+#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/transforms/convert_fake_quant.hpp"
 #include "support/counted.hpp"
+#include "support/near_names.hpp"
 #include "support/printable.hpp"
 
 namespace quadrant::inline v0 {
@@ -97,6 +99,19 @@ std::optional<KernelsTarget> parse_kernels_target(std::string_view name) {
   return parse_fusion_target(name);
 }
 
+Expected<Destination> destination_of(const std::string& path, std::string_view target) {
+  Destination made;
+  QUADRANT_TRY(made.format, model_format(path));
+  if (target.empty() && made.format == ModelFormat::tflite) made.target = FusionTarget::tflite;
+  if (target.empty()) return made;
+  made.target = parse_kernels_target(target);
+  if (made.target) return made;
+  const std::vector<std::string> known = kernels_targets();
+  const std::vector<std::string_view> names(known.begin(), known.end());
+  return fail(ErrorCode::usage,
+              fmt::format("there is no target '{}'{}", target, did_you_mean_or_all(target, names)));
+}
+
 bool is_openvino(const std::optional<KernelsTarget>& target) {
   return target && std::holds_alternative<LowPrecisionTarget>(*target);
 }
@@ -116,6 +131,12 @@ Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme, std::s
   return fail(ErrorCode::usage,
               fmt::format("the target {} is not of {}: 'quadrant list {}' shows its targets", name,
                           wanted, option_of(wanted)));
+}
+
+Expected<void> resolve_for(Graph& graph, ModelFormat format) {
+  const bool is_onnx = format == ModelFormat::onnx || format == ModelFormat::text;
+  if (!is_onnx) QUADRANT_CHECK(resolve_aliases(graph));
+  return {};
 }
 
 bool has_quantization(const Graph& graph) {

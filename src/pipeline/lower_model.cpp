@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "calibration/located.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "report/terminal_text.hpp"
@@ -39,9 +38,9 @@ Expected<void> name_unquantized(const Graph& model, const KernelsTarget& target,
 }
 
 // Where the format, or the target, has no simulated quantization.
-Expected<Graph> as_pairs(Graph graph, ModelFormat format, const LowerModelOptions& options,
+Expected<Graph> as_pairs(Graph graph, const Destination& to, bool repair_ranges,
                          std::vector<std::string>& remarks) {
-  const auto& target = options.target;
+  const auto& [format, target, coded] = to;
   if (has_simulated_quantization(graph) && (target || format != ModelFormat::text)) {
     QUADRANT_CHECK(convert_simulated(graph, remarks));
   }
@@ -51,29 +50,29 @@ Expected<Graph> as_pairs(Graph graph, ModelFormat format, const LowerModelOption
       target || format == ModelFormat::onnx || format == ModelFormat::mlir || is_for_tflite;
   if (is_openvino(target) || !needs_pairs) return graph;
   return without_fake_quantize(
-      std::move(graph), {.has_limits = !is_for_tflite, .repair_ranges = options.repair_ranges},
-      remarks);
+      std::move(graph), {.has_limits = !is_for_tflite, .repair_ranges = repair_ranges}, remarks);
 }
 
-Expected<LoweredModel> lower(Graph graph, ModelFormat format, const LowerModelOptions& options,
+Expected<LoweredModel> lower(Graph graph, const Destination& to, const LowerModelOptions& options,
                              const RunContext& context) {
   LoweredModel made;
   const bool is_simulated = has_simulated_quantization(graph);
-  QUADRANT_TRY(made.graph, as_pairs(std::move(graph), format, options, made.remarks));
-  if (options.target && (options.always_reports || has_quantization(made.graph))) {
+  QUADRANT_CHECK(resolve_for(graph, to.format));
+  QUADRANT_TRY(made.graph, as_pairs(std::move(graph), to, options.repair_ranges, made.remarks));
+  if (to.target && (options.always_reports || has_quantization(made.graph))) {
     QUADRANT_TRY(OnTarget on,
-                 compute_on(made.graph, *options.target, options.repair_ranges, context.executor));
+                 compute_on(made.graph, *to.target, options.repair_ranges, context.executor));
     made.graph = std::move(on.graph);
     if (is_simulated) {
-      QUADRANT_CHECK(name_unquantized(on.model, *options.target, made.remarks));
+      QUADRANT_CHECK(name_unquantized(on.model, *to.target, made.remarks));
     }
     made.report = report_computation(on.model, on.analysis.registry, on.analysis);
     made.remarks.insert(made.remarks.end(), on.remarks.begin(), on.remarks.end());
   }
   std::vector<LeftAlone> real_borders;
-  if (options.coded_borders) real_borders = make_borders_coded(made.graph);
+  if (to.coded_borders) real_borders = make_borders_coded(made.graph);
   const std::vector<std::string> coded = describe_coded_borders(made.graph);
-  QUADRANT_TRY(const auto paired, paired_products(made.graph, format, options.made_by));
+  QUADRANT_TRY(const auto paired, paired_products(made.graph, to.format, options.made_by));
   if (!paired.empty()) made.remarks.push_back(saturation_remark(made.graph, paired));
   made.remarks.insert(made.remarks.end(), coded.begin(), coded.end());
   add_remarks(made.remarks, "in real numbers still", real_borders);
@@ -82,8 +81,8 @@ Expected<LoweredModel> lower(Graph graph, ModelFormat format, const LowerModelOp
 
 }  // namespace
 
-Expected<void> check_lower_model(ModelFormat format, const LowerModelOptions& options) {
-  const auto& target = options.target;
+Expected<void> check_lower_model(const Destination& destination, const LowerModelOptions& options) {
+  const auto& [format, target, coded] = destination;
   if (is_openvino(target) && format != ModelFormat::text) {
     return fail(ErrorCode::usage,
                 fmt::format("the target {} shows what OpenVINO's kernels compute on codes, with "
@@ -104,11 +103,11 @@ Expected<void> check_lower_model(ModelFormat format, const LowerModelOptions& op
               "the target onnx-qoperator fuses what ONNX's operators compute: it goes with .onnx");
 }
 
-Expected<LoweredModel> lower_model(Graph graph, ModelFormat format,
+Expected<LoweredModel> lower_model(Graph graph, const Destination& destination,
                                    const LowerModelOptions& options, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
-  QUADRANT_CHECK(check_lower_model(format, options));
-  return in_file(lower(std::move(graph), format, options, context), options.model);
+  QUADRANT_CHECK(check_lower_model(destination, options));
+  return in_file(lower(std::move(graph), destination, options, context), options.model);
 }
 
 }  // namespace quadrant::inline v0

@@ -13,6 +13,7 @@
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/support/new_file.hpp"
 #include "report/terminal_text.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <utility>
 
-#include "calibration/located.hpp"
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/ir/real_borders.hpp"
 #include "quadrant/report/summary.hpp"

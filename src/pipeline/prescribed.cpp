@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/located.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/recipe/encodings_json.hpp"
 

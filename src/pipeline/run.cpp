@@ -5,15 +5,12 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <tuple>
 #include <utility>
 
-#include "calibration/located.hpp"
 #include "pipeline/name_scope.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/scheme_run.hpp"
 #include "quadrant/engine/gains/latency_gain.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
@@ -121,27 +118,10 @@ Expected<Registry> make_scheme(const SchemeEntry& scheme, SchemeSubject& subject
   return runs == nullptr ? make_registry(choices.choices) : runs->make(subject, choices);
 }
 
-}  // namespace
-
-namespace {
-
-// The gain model and the policy are ones that there are.
-Expected<void> check_choices(const NamedRecipe& recipe,
-                             const std::optional<HardwareProfile>& hardware) {
-  const auto& [gain, policy] = std::tie(recipe.recipe.gain, recipe.recipe.policy);
-  // Of bits, callers may ask for more than files.
-  Recipe rest = recipe.recipe;
-  rest.target_bits.reset();
-  auto status = check(rest);
-  if (!status && status.error().place.file.empty()) status.error().place.file = recipe.label;
-  QUADRANT_CHECK(std::move(status));
-  const bool has_gain = hardware || gain.empty() || make_gain_model(gain) != nullptr;
-  const bool has_policy = policy.empty() || selection_policy(policy);
-  if (has_gain && has_policy) return {};
-  return fail(ErrorCode::usage,
-              has_gain ? fmt::format("there is no policy '{}'", policy)
-                       : fmt::format("there is no gain model '{}'", gain),
-              {.file = recipe.label});
+Expected<void> check_recipe(const NamedRecipe& named) {
+  Recipe recipe = named.recipe;
+  recipe.target_bits.reset();  // of which callers may ask for more than files
+  return in_file(check(recipe), named.label);
 }
 
 // What codes are made for, where the recipe does not say it.
@@ -189,7 +169,7 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
                 {.file = request.inputs.encodings});
   }
   QUADRANT_CHECK(check_patterns({checked.recipe.include, checked.recipe.exclude}));
-  QUADRANT_CHECK(check_choices(request.recipe, checked.hardware));
+  QUADRANT_CHECK(check_recipe(request.recipe));
   checked.request = std::move(request);
   return checked;
 }
@@ -197,10 +177,8 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
 Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
   const Recipe& recipe = checked.recipe;
-  const ModelFormat format = checked.request.destination.format;
-  if (format != ModelFormat::onnx && format != ModelFormat::text) {
-    QUADRANT_CHECK(in_file(resolve_aliases(model), checked.request.model));
-  }
+  QUADRANT_CHECK(
+      in_file(resolve_for(model, checked.request.destination.format), checked.request.model));
   SchemeSubject subject{checked.request, context, std::move(model)};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
@@ -259,7 +237,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
   const ScopeOptions patterns{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(patterns));
   QUADRANT_TRY(auto hardware, hardware_of(request, context));
-  QUADRANT_CHECK(check_choices(request.recipe, hardware));
+  QUADRANT_CHECK(check_recipe(request.recipe));
   QUADRANT_CHECK(context.check_stop());
   QUADRANT_TRY(OnTarget made,
                in_file(decided_for(target, std::move(model), context.executor), request.model));
@@ -347,17 +325,17 @@ Expected<void> transform_model(Graph& model, const OptionValues& options, const 
   return {};
 }
 
-Expected<RunResult> run(RunRequest request, Graph model, const RunContext& context) {
+Expected<RunResult> run(RunRequest request, Graph model, const RunContext& context,
+                        FollowOptions follow) {
   QUADRANT_TRY(CheckedRun checked, check_run(std::move(request), context));
-  if (checked.recipe.target_bits) QUADRANT_CHECK(check_budget_recipe(checked.recipe));
+  const auto bits = follow.plan == nullptr ? checked.recipe.target_bits : std::nullopt;
+  if (bits) QUADRANT_CHECK(check_budget_recipe(checked.recipe));
   QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), std::move(model), context));
   std::optional<BudgetDecision> decided;
-  if (prepared.recipe.recipe.target_bits) {
-    QUADRANT_TRY(decided,
-                 decide_by_budget({.bits = prepared.recipe.recipe.target_bits}, {}, prepared));
+  if (bits) {
+    QUADRANT_TRY(decided, decide_by_budget({.bits = bits}, {}, prepared));
+    follow.plan = &decided->outcome.plan;
   }
-  FollowOptions follow;
-  if (decided) follow.plan = &decided->outcome.plan;
   QUADRANT_TRY(QuantizeResult quantized, prepared.quantize(follow));
   if (quantized.analysis.plan.values.empty()) {
     context.note("nothing is quantized: `explain` says why of each value",

@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "calibration/located.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/recipe/sensitivity_json.hpp"
 #include "quadrant/support/new_file.hpp"
 #include "report/json.hpp"
 #include "support/content_hash.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

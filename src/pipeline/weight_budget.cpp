@@ -5,7 +5,6 @@
 #include <string_view>
 #include <utility>
 
-#include "calibration/located.hpp"
 #include "pipeline/weight_meter.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 

@@ -1,10 +1,13 @@
 // The names by which people call the nodes of a graph.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/expected.hpp"
 #include "recipe/name_pattern.hpp"
 
 namespace quadrant::inline v0 {
@@ -24,6 +27,23 @@ struct NamedNode {
 /// not. Files name values after operations, and who names an operation does not mean them.
 [[nodiscard]] std::vector<Value> values_named(const GraphView& graph, const NamedNode& node,
                                               const NamePattern& pattern);
+
+/// Nodes of that name, which need not be unique, and the node that makes the value of that name;
+/// one at least. `usage`, with near names, where there is none, and for what is in a subgraph.
+[[nodiscard]] Expected<std::vector<NodeId>> find_nodes(const Graph& graph,
+                                                       const std::string& wanted);
+
+/// Values, and what callers call them.
+struct NamedValues {
+  std::vector<std::string> names;
+  std::vector<Value> values;
+
+  void add(std::string_view name, Value value);  ///< unless it is there
+};
+/// The values of these names, where an output goes by its own name; of none, all outputs. `usage`,
+/// with near names, for a name that there is not.
+[[nodiscard]] Expected<NamedValues> find_values(const Graph& graph,
+                                                const std::vector<std::string>& wanted);
 
 /// All their names.
 [[nodiscard]] std::vector<std::string_view> all_names(const GraphView& graph);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "recipe/name_pattern.hpp"
@@ -145,6 +146,12 @@ Expected<void> check(const Recipe& recipe) {
   if (recipe.rules.size() > most_rules) {
     return fail(ErrorCode::usage,
                 fmt::format("{} rules: there can be {}", recipe.rules.size(), most_rules));
+  }
+  for (const auto& [key, word, known] : {std::tuple("gain", &recipe.gain, recipe_gains()),
+                                         std::tuple("policy", &recipe.policy, recipe_policies())}) {
+    if (word->empty() || std::ranges::find(known, *word) != known.end()) continue;
+    return fail(ErrorCode::usage, fmt::format("{}: there is no '{}'{}", key, *word,
+                                              did_you_mean_or_all(*word, known)));
   }
   if (!recipe.hardware.empty() && recipe.gain != "latency") {
     return fail(ErrorCode::usage,

@@ -75,4 +75,9 @@ Expected<std::string> InputFile::text(std::uint64_t largest, std::string_view wh
   return all;
 }
 
+Expected<std::string> read_text(const std::string& path) {
+  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+  return file.text(largest_text, "texts");
+}
+
 }  // namespace quadrant::inline v0

@@ -55,4 +55,9 @@ class InputFile {
   std::uint64_t size_ = 0;
 };
 
+/// The most bytes that a text file may have.
+inline constexpr std::uint64_t largest_text = std::uint64_t{1} << 30U;
+/// The whole of a text file.
+[[nodiscard]] Expected<std::string> read_text(const std::string& path);
+
 }  // namespace quadrant::inline v0

@@ -220,17 +220,19 @@ TEST_CASE("convert: for a format, for kernels, with codes at the borders") {
   const auto samples = samples_of(model);
   const RunResult done = value_of(
       run({.recipe = recipe_of("int8-static"), .inputs = {.samples = samples.get()}}, model));
-  const LoweredModel lowered =
-      value_of(lower_model(done.quantized.graph, ModelFormat::tflite,
-                           {.target = FusionTarget::tflite, .coded_borders = true}));
+  const LoweredModel lowered = value_of(lower_model(
+      done.quantized.graph,
+      {.format = ModelFormat::tflite, .target = FusionTarget::tflite, .coded_borders = true}));
   REQUIRE(lowered.report);
   CHECK(lowered.report->on_codes > 0);
   CHECK(lowered.graph.type({lowered.graph.inputs()[0]}).is_quantized());
   const test::TemporaryFolder folder;
   CHECK(value_of(write_model(lowered.graph, folder / "m.tflite")).bytes > 0);
 
-  const auto refused =
-      lower_model(done.quantized.graph, ModelFormat::onnx, {.target = LowPrecisionTarget::cpu});
+  const auto unknown = destination_of("m.onnx", "tflight");
+  REQUIRE(!unknown);
+  CHECK(unknown.error().message.find("tflite") != std::string::npos);
+  const auto refused = lower_model(done.quantized.graph, {.target = LowPrecisionTarget::cpu});
   REQUIRE(!refused);
   CHECK(refused.error().code == ErrorCode::usage);
 }
@@ -331,7 +333,7 @@ TEST_CASE("each step stops once that is asked for") {
   is_cancelled(write_model(model, "never.onnx", {}, context));
   Graph graph = model;
   is_cancelled(transform_model(graph, {}, model_path, context));
-  is_cancelled(lower_model(model, ModelFormat::onnx, {}, context));
+  is_cancelled(lower_model(model, {}, {}, context));
 }
 
 TEST_CASE("requests that contradict themselves are refused before a model is needed") {
@@ -349,10 +351,10 @@ TEST_CASE("requests that contradict themselves are refused before a model is nee
   refuses({.recipe = recipe}, "exclude: ");
   recipe = recipe_of("int8");
   recipe.recipe.policy = "best";
-  refuses({.recipe = recipe}, "policy 'best'");
+  refuses({.recipe = recipe}, "policy: there is no 'best'");
   recipe = recipe_of("int8");
   recipe.recipe.gain = "luck";
-  refuses({.recipe = recipe}, "gain");
+  refuses({.recipe = recipe}, "gain: there is no 'luck'");
   recipe = recipe_of("int8");
   recipe.recipe.schemes.push_back({"other", "static_afine", {}});
   refuses({.recipe = recipe}, "static_affine");

@@ -38,10 +38,9 @@ class SameBytesTest(unittest.TestCase):
                 (folder / way).mkdir()
             called, commanded = (folder / way / f"model{ending}" for way in ("called", "commanded"))
             subprocess.run([EXAMPLE, str(model), str(called), preset, *samples], check=True, capture_output=True)
-            options = ["--calibration", *samples] if samples else []
-            subprocess.run([COMMAND, *(("quantize", str(model), "-o") if ending == ".onnx" else ("convert", str(model))), str(commanded),
-                            "--preset", preset, *options],
-                           check=True, capture_output=True)
+            options = ["--preset", preset, *(["--calibration", *samples] if samples else [])]
+            command = ["quantize", str(model), "-o"] if ending == ".onnx" else ["convert", str(model)]
+            subprocess.run([COMMAND, *command, str(commanded), *options], check=True, capture_output=True)
             for name in sorted(path.name for path in commanded.parent.iterdir()):
                 self.assertEqual((called.parent / name).read_bytes(), (commanded.parent / name).read_bytes(), name)
 

@@ -133,6 +133,19 @@ class SameBytesTest(PackageTest):
         qd.quantize(DIGITS, "static-affine", calibration=samples, target="tflite").save(self.path("saved.tflite"))
         self.assertEqual((self.folder / "saved.tflite").read_bytes(), commanded)
 
+    def test_conversion_with_codes_at_the_borders(self):
+        samples = digits(8)
+        folder = self.save_samples("samples", samples)
+        for ending, target in (("tflite", None), ("xml", None), ("onnx", None), ("onnx", "onnx-qoperator"),
+                               ("qd", "openvino-cpu")):
+            name = f"commanded.{ending}"
+            self.command("convert", DIGITS, self.path(name), "--scheme", "static-affine", "--calibration", folder,
+                         "--io", "codes", *(("--target", target) if target else ()))
+            qd.convert(DIGITS, self.path(f"called.{ending}"), "static-affine", calibration=samples, target=target,
+                       coded_borders=True)
+            self.assertEqual((self.folder / f"called.{ending}").read_bytes(), (self.folder / name).read_bytes(),
+                             (ending, target))
+
     def test_conversion_alone(self):
         qd.quantize(DIGITS, "static-affine", calibration=digits(8)).save(self.path("qdq.onnx"))
         for ending in ("tflite", "xml", "qd", "onnx"):
@@ -252,6 +265,7 @@ class RefusalTest(PackageTest):
             (lambda: quantize(DIGITS, "static-affine"), ["calibration=SAMPLES"]),
             (lambda: qd.convert(DIGITS, self.path("m.onnx"), bits=4), ["bits", "scheme"]),
             (lambda: qd.convert(DIGITS, self.path("m.onnx"), target="tpu"), ["tpu"]),
+            (lambda: quantize(DIGITS, "weight-only", policy="greddy"), ["policy", "did you mean 'greedy'"]),
         ):
             with self.subTest(fragments):
                 self.assert_fails("usage", fragments, call)

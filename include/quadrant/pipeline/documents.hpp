@@ -2,7 +2,6 @@
 // the file.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "quadrant/engine/gains/hardware_profile.hpp"
@@ -40,10 +39,5 @@ struct NamedRecipe {
 /// The profile of this name that comes with the library; otherwise the file is read.
 [[nodiscard]] Expected<HardwareProfile> read_hardware(const std::string& name_or_file,
                                                       const RunContext& context = {});
-
-/// The most bytes that a text file may have.
-inline constexpr std::uint64_t largest_text = std::uint64_t{1} << 30U;
-/// The whole of a text file.
-[[nodiscard]] Expected<std::string> read_text(const std::string& path);
 
 }  // namespace quadrant::inline v0

@@ -30,6 +30,12 @@ struct Destination {
 [[nodiscard]] std::string name_of(const KernelsTarget& target);
 [[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
 
+/// Of a file, whose ending says the format, and a target by name; empty: a .tflite file's is
+/// LiteRT, others have none. `usage`, with those that there are, for another name; errors are those
+/// of `model_format`.
+[[nodiscard]] Expected<Destination> destination_of(const std::string& path,
+                                                   std::string_view target = {});
+
 /// Whether OpenVINO's kernels are meant.
 [[nodiscard]] bool is_openvino(const std::optional<KernelsTarget>& target);
 
@@ -42,6 +48,9 @@ inline constexpr std::string_view low_precision_scheme = "fake_quantize";
 /// scheme that no target has; a `usage` error for the target of another one.
 [[nodiscard]] Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme,
                                                                std::string_view name);
+
+/// Resolves operations that ONNX alone has, for another format.
+[[nodiscard]] Expected<void> resolve_for(Graph& graph, ModelFormat format);
 
 /// Whether one of the values has codes, or is a fake_quantize, that stands for some.
 [[nodiscard]] bool has_quantization(const Graph& graph);

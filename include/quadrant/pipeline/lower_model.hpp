@@ -16,10 +16,8 @@
 namespace quadrant::inline v0 {
 
 struct LowerModelOptions {
-  std::optional<KernelsTarget> target{};  ///< whose kernels are to compute on codes
   bool always_reports = false;  ///< also what a target computes of a model that is not quantized
   bool repair_ranges = false;   ///< a fake_quantize whose grid misses zero is moved
-  bool coded_borders = false;   ///< inputs and outputs become codes, where they can
   Recipe made_by{};             ///< what quantized the model; or nothing
   std::string model{};          ///< its file, for places of errors
 };
@@ -30,15 +28,16 @@ struct LoweredModel {
   std::vector<std::string> remarks;         ///< for people
 };
 
-/// Converts simulated quantization, splits fake_quantize where the format has none, fuses what the
-/// target computes on codes, and says where sums of its products meet in 16 bits.
-[[nodiscard]] Expected<LoweredModel> lower_model(Graph graph, ModelFormat format,
-                                                 const LowerModelOptions& options,
+/// Resolves operations that ONNX alone has, converts simulated quantization, splits fake_quantize
+/// where the format has none, fuses what the target computes on codes, and says where sums of its
+/// products meet in 16 bits.
+[[nodiscard]] Expected<LoweredModel> lower_model(Graph graph, const Destination& destination,
+                                                 const LowerModelOptions& options = {},
                                                  const RunContext& context = {});
 
 /// `usage` where a file of the format cannot say what the target computes, or where there are no
 /// ranges to repair.
-[[nodiscard]] Expected<void> check_lower_model(ModelFormat format,
+[[nodiscard]] Expected<void> check_lower_model(const Destination& destination,
                                                const LowerModelOptions& options);
 
 }  // namespace quadrant::inline v0

@@ -110,6 +110,8 @@ struct PreparedRun {
   [[nodiscard]] Expected<Analysis> decide(const Plan* plan = nullptr);
   /// All four phases, with the schemes' steps around them. May be called again, with another plan.
   [[nodiscard]] Expected<QuantizeResult> quantize(const FollowOptions& follow = {});
+
+ private:
   /// Runs `steps.before`, unless that was done.
   [[nodiscard]] Expected<void> begin(const QuantizeOptions& options);
 };
@@ -141,8 +143,8 @@ struct RunResult {
 };
 
 /// `check_run`, `prepare`, the budget of the recipe if it has one (`target_bits`, decided by the
-/// errors of the weights), and all four phases.
+/// errors of the weights) and `follow` has no plan, and all four phases.
 [[nodiscard]] Expected<RunResult> run(RunRequest request, Graph model,
-                                      const RunContext& context = {});
+                                      const RunContext& context = {}, FollowOptions follow = {});
 
 }  // namespace quadrant::inline v0
