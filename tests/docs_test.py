@@ -1,5 +1,6 @@
-"""Checks that the code which the documentation shows of examples and tests is that code, and that the
-tests exist which the pages of docs/seeds name.
+"""Checks that the code which the documentation shows of examples and tests is that code, that the tests
+exist which the pages of docs/seeds name, that links lead somewhere, that docs/README.md names all pages,
+and that docs/glossary.md is in order.
 
     python3 tests/docs_test.py
 
@@ -76,7 +77,85 @@ class Seeds(unittest.TestCase):
                         self.assertIn(stated, code, file)
 
 
+def prose(text):
+    """A page without blocks and spans of code."""
+    text = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", lambda span: span[0].strip("`").replace("](", "] ("), text)
+
+
+def anchors(text):
+    """What links to a page may name: its headings, as GitHub makes anchors of them, and its `<a id>`."""
+    found, seen = set(re.findall(r'<a id="([^"]+)"', text)), {}
+    outside = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    for heading in re.findall(r"^#+ (.+)$", outside, flags=re.MULTILINE):
+        heading = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+        found.add(f"{slug}-{seen[slug]}" if slug in seen else slug)
+        seen[slug] = seen.get(slug, 0) + 1
+    return found
+
+
+def links(text):
+    """The targets of a page's links that stay in the repository."""
+    targets = re.findall(r"\]\(<?([^)<>\s]+)>?\)", prose(text))
+    return [target for target in targets if not re.match(r"[a-z]+:", target)]
+
+
+def dead_links(page):
+    found = []
+    for target in links(page.read_text("utf-8")):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        if not file.exists():
+            found.append(target)
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text("utf-8")):
+            found.append(target)
+    return found
+
+
+class Links(unittest.TestCase):
+    def test_links_lead_somewhere(self):
+        pages = [*ROOT.glob("*.md"), ROOT / "python/README.md"]
+        for folder in ("docs", "examples", "methods"):
+            pages += (ROOT / folder).rglob("*.md")
+        for page in sorted(pages):
+            with self.subTest(page=str(page.relative_to(ROOT))):
+                self.assertEqual(dead_links(page), [])
+
+    def test_the_index_names_every_page(self):
+        index = ROOT / "docs/README.md"
+        named = [(index.parent / target.partition("#")[0]).resolve() for target in links(index.read_text("utf-8"))]
+        for page in sorted((ROOT / "docs").rglob("*.md")):
+            if page != index:
+                with self.subTest(page=str(page.relative_to(ROOT))):
+                    self.assertTrue(page in named, "docs/README.md does not name it")
+        self.assertTrue("docs/README.md" in links((ROOT / "README.md").read_text("utf-8")), "README does not lead to it")
+
+
+class Glossary(unittest.TestCase):
+    """`**<a id="zero-point"></a>zero point.** What it is.`, a paragraph each."""
+
+    ENTRY = re.compile(r'\*\*<a id="([^"]+)"></a>([^*]+)\.\*\* \S')
+
+    def test_entries_are_in_order(self):
+        text = (ROOT / "docs/glossary.md").read_text("utf-8")
+        entries = [paragraph for paragraph in text.split("\n\n") if "<a id=" in paragraph]
+        names = []
+        for entry in entries:
+            found = self.ENTRY.match(entry)
+            self.assertTrue(found, entry)
+            self.assertEqual(found[1], found[2].lower().replace(" ", "-"))
+            self.assertLessEqual(entry.count("\n"), 3, f"{found[2]}: longer than four lines")
+            names.append(found[2].lower())
+        self.assertEqual(names, sorted(set(names)))
+        self.assertGreater(len(names), 50)
+
+
 class Checker(unittest.TestCase):
+    def test_links(self):
+        self.assertEqual(links("[a](b.md#c) `[d](e)` [f](https://g) `x`[1](h.md)\n```\n[i](j)\n```\n"), ["b.md#c", "h.md"])
+        self.assertEqual(anchors("# A `b`, c\n## D-e\n## D-e\n<a id=\"f\">"), {"a-b-c", "d-e", "d-e-1", "f"})
+
     def test_left_out(self):
         code = "\na {\n  b\n  c\n}\nd\n"
         self.assertIsNone(missing("a {\n  ...\n}\n\nd\n", code))
