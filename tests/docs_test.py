@@ -144,7 +144,7 @@ class Glossary(unittest.TestCase):
         for entry in entries:
             found = self.ENTRY.match(entry)
             self.assertTrue(found, entry)
-            self.assertEqual(found[1], found[2].lower().replace(" ", "-"))
+            self.assertEqual(found[1], re.sub(r"[^\w -]", "", found[2].lower()).replace(" ", "-"))
             self.assertLessEqual(entry.count("\n"), 3, f"{found[2]}: longer than four lines")
             names.append(found[2].lower())
         self.assertEqual(names, sorted(set(names)))
