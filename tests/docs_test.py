@@ -124,12 +124,14 @@ class Links(unittest.TestCase):
 
     def test_the_index_names_every_page(self):
         index = ROOT / "docs/README.md"
-        named = [(index.parent / target.partition("#")[0]).resolve() for target in links(index.read_text("utf-8"))]
+        paths = [target.partition("#")[0] for target in links(index.read_text("utf-8"))]
+        named = {(index.parent / path).resolve() for path in paths}
         for page in sorted((ROOT / "docs").rglob("*.md")):
             if page != index:
                 with self.subTest(page=str(page.relative_to(ROOT))):
                     self.assertTrue(page in named, "docs/README.md does not name it")
-        self.assertTrue("docs/README.md" in links((ROOT / "README.md").read_text("utf-8")), "README does not lead to it")
+        leads = links((ROOT / "README.md").read_text("utf-8"))
+        self.assertTrue("docs/README.md" in leads, "README does not lead to it")
 
 
 class Glossary(unittest.TestCase):
@@ -153,7 +155,8 @@ class Glossary(unittest.TestCase):
 
 class Checker(unittest.TestCase):
     def test_links(self):
-        self.assertEqual(links("[a](b.md#c) `[d](e)` [f](https://g) `x`[1](h.md)\n```\n[i](j)\n```\n"), ["b.md#c", "h.md"])
+        page = "[a](b.md#c) `[d](e)` [f](https://g) `x`[1](h.md)\n```\n[i](j)\n```\n"
+        self.assertEqual(links(page), ["b.md#c", "h.md"])
         self.assertEqual(anchors("# A `b`, c\n## D-e\n## D-e\n<a id=\"f\">"), {"a-b-c", "d-e", "d-e-1", "f"})
 
     def test_left_out(self):
