@@ -14,6 +14,7 @@
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/integer_products.hpp"
 #include "mlir_plugin/moved_codes.hpp"
+#include "mlir_plugin/operations.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -206,6 +207,8 @@ mlir::Attribute FunctionGraph::annotation(NodeId node, llvm::StringRef name) con
 }
 
 // --- GraphView ----------------------------------------------------------------------------------
+
+std::span<const Operation> FunctionGraph::operations() const noexcept { return own_operations(); }
 
 std::uint32_t FunctionGraph::index_bound() const noexcept {
   return static_cast<std::uint32_t>(rows_.size());

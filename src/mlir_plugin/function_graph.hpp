@@ -17,6 +17,7 @@
 #include "mlir_plugin/headers.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 
@@ -51,6 +52,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   [[nodiscard]] Expected<void> finish(Products products);
 
   // --- GraphView ------------------------------------------------------------------------------
+  [[nodiscard]] std::span<const Operation> operations() const noexcept override;
   [[nodiscard]] std::uint32_t index_bound() const noexcept override;
   [[nodiscard]] NodeId node_at(std::uint32_t index) const noexcept override;
   [[nodiscard]] std::string_view kind(NodeId node) const noexcept override;

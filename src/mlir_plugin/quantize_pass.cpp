@@ -26,6 +26,7 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, SchemePass> {
   }
 
  private:
+  [[nodiscard]] bool changes_module() const final { return true; }
   [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                    const QuantizeOptions& options) final {
     QUADRANT_TRY(const FunctionGraph::Products how, products());

@@ -53,6 +53,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
   }
 
  private:
+  [[nodiscard]] bool changes_module() const final { return false; }
   [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                    const QuantizeOptions& options) final {
     QUADRANT_TRY(const Analysis analysis, analyze(graph, registry, options));

@@ -4,6 +4,7 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
+#include <mlir/IR/BuiltinOps.h>
 
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
+#include "mlir_plugin/weights_in_sight.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/topology.hpp"
 
@@ -42,12 +44,24 @@ Expected<void> SchemePass::check_options() const {
 }
 
 void SchemePass::runOnOperation() {
-  if (mlir::failed(guarded(getOperation(), [&] { return check_options(); }))) {
+  mlir::Operation* const root = getOperation();
+  mlir::OwningOpRef<mlir::Operation*> copy;
+  if (!changes_module()) copy = root->clone();
+  if (mlir::failed(guarded(root, [&] { return check_options(); })) ||
+      mlir::failed(run(changes_module() ? root : copy.get()))) {
     signalPassFailure();
-    return;
   }
+}
+
+mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
+  // Of a function alone, another one may be changed at the same time, but no global.
+  mlir::Operation* const symbols =
+      llvm::isa<mlir::ModuleOp>(getOperation()) ? root : getOperation()->getParentOp();
+  const auto prepared =
+      guarded(root, [&]() -> Expected<void> { return bring_weights_into_sight(root, symbols); });
+  if (mlir::failed(prepared)) return mlir::failure();
   std::vector<mlir::FunctionOpInterface> functions;
-  getOperation()->walk([&](mlir::FunctionOpInterface function) {
+  root->walk([&](mlir::FunctionOpInterface function) {
     if (!function.isExternal()) functions.push_back(function);
   });
   for (const mlir::FunctionOpInterface function : functions) {
@@ -59,11 +73,9 @@ void SchemePass::runOnOperation() {
           return run(*graph);
         },
         [&](const Error& error) { return graph->location(error.place); });
-    if (mlir::failed(done)) {
-      signalPassFailure();
-      return;
-    }
+    if (mlir::failed(done)) return mlir::failure();
   }
+  return mlir::success();
 }
 
 Expected<void> SchemePass::run(FunctionGraph& graph) {

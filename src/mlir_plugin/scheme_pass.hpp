@@ -29,10 +29,13 @@ class SchemePass : public mlir::OperationPass<> {
   SchemePass(const SchemePass& other) : OperationPass(other) {}
   [[nodiscard]] virtual Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                            const QuantizeOptions& options) = 0;
+  /// Otherwise all of it is done with a copy.
+  [[nodiscard]] virtual bool changes_module() const = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;
   [[nodiscard]] bool is_static() const { return scheme_ == "static"; }
 
  private:
+  [[nodiscard]] mlir::LogicalResult run(mlir::Operation* root);
   [[nodiscard]] Expected<void> run(FunctionGraph& graph);
   [[nodiscard]] Expected<Registry> make_registry(StatisticsTable statistics) const;
   [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const;

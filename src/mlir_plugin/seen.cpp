@@ -71,15 +71,22 @@ std::optional<std::array<mlir::Value, 2>> operands_of(mlir::Value value, llvm::S
   return std::array<mlir::Value, 2>{maker->getOperand(0), maker->getOperand(1)};
 }
 
+// a and b where `value` is sum + a * b.
+std::optional<std::array<mlir::Value, 2>> added_factors(mlir::Value value, mlir::Value sum) {
+  if (auto fused = operands_of(value, "math.fma")) {
+    return value.getDefiningOp()->getOperand(2) == sum ? fused : std::nullopt;
+  }
+  const auto terms = operands_of(value, "arith.addf");
+  if (!terms) return std::nullopt;
+  const auto& [left, right] = *terms;
+  if (left != sum && right != sum) return std::nullopt;
+  return operands_of(left == sum ? right : left, "arith.mulf");
+}
+
 // Whether it computes sum + a * b, and nothing else.
 bool adds_products(mlir::Block& body) {
   if (body.getNumArguments() != 3 || body.back().getNumOperands() != 1) return false;
-  const auto terms = operands_of(body.back().getOperand(0), "arith.addf");
-  if (!terms) return false;
-  const mlir::Value sum = body.getArgument(2);
-  const auto& [left, right] = *terms;
-  if (left != sum && right != sum) return false;
-  const auto factors = operands_of(left == sum ? right : left, "arith.mulf");
+  const auto factors = added_factors(body.back().getOperand(0), body.getArgument(2));
   if (!factors) return false;
   const mlir::Value a = without_casts((*factors)[0]);
   const mlir::Value b = without_casts((*factors)[1]);
@@ -177,6 +184,12 @@ std::optional<Seen> see_move(mlir::Operation& op) {
     if (axes.empty()) return std::nullopt;
     return Seen{std::string(ops::Transpose::kind), 1, Attributes{{"perm", std::move(axes)}}};
   }
+  if (name == "linalg.broadcast") {
+    auto axes = stretched_axes(op);
+    if (!axes) return std::nullopt;
+    return Seen{std::string(MlirBroadcast::kind), 1,
+                Attributes{{std::string(MlirBroadcast::axes), *std::move(axes)}}};
+  }
   for (const llvm::StringRef reshape :
        {"tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape", "tosa.reshape"}) {
     if (name == reshape) return Seen{std::string(ops::Reshape::kind), 1, {}};
@@ -210,7 +223,7 @@ bool is_unread_destination(mlir::OpOperand& operand) {
   return llvm::isa<mlir::linalg::LinalgOp>(op) && operand.getOperandNumber() >= see(op).operands;
 }
 
-std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& operation) {
+std::optional<std::vector<std::int64_t>> moved_axes(mlir::Operation& operation) {
   auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
   if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
       !llvm::isa<mlir::RankedTensorType>(op->getOperand(0).getType()) ||
@@ -218,10 +231,24 @@ std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& operati
     return std::nullopt;
   }
   const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
-  if (!maps[1].isIdentity() || !maps[0].isProjectedPermutation()) return std::nullopt;
+  if (!maps[1].isIdentity() || !maps[0].isProjectedPermutation(/*allowZeroInResults=*/true)) {
+    return std::nullopt;
+  }
+  const auto source = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   Axes axes;
-  for (unsigned i = 0; i < maps[0].getNumResults(); ++i) axes.push_back(maps[0].getDimPosition(i));
-  if (!std::ranges::is_sorted(axes)) return std::nullopt;
+  for (unsigned i = 0; i < maps[0].getNumResults(); ++i) {
+    const bool is_axis = llvm::isa<mlir::AffineDimExpr>(maps[0].getResult(i));
+    if (!is_axis && source.getDimSize(i) != 1) return std::nullopt;
+    axes.push_back(is_axis ? static_cast<std::int64_t>(maps[0].getDimPosition(i)) : -1);
+  }
+  return axes;
+}
+
+std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& operation) {
+  auto axes = moved_axes(operation);
+  if (!axes || !std::ranges::is_sorted(*axes) || std::ranges::count(*axes, -1) != 0) {
+    return std::nullopt;
+  }
   return axes;
 }
 

@@ -21,6 +21,12 @@ struct MlirProduct {
   static constexpr std::string_view contracted = "contracted";
 };
 
+/// `linalg.broadcast`. Attribute: the axes of the result that are the operand's, in order.
+struct MlirBroadcast {
+  static constexpr std::string_view kind = "mlir.broadcast";
+  static constexpr std::string_view axes = "axes";
+};
+
 struct Seen {
   /// The library's name where the operation means exactly that, or MlirProduct's; else MLIR's.
   std::string kind;
@@ -35,8 +41,12 @@ struct Seen {
 /// Whether the operand only says where the result is put: of what `see` leaves out, linalg's.
 [[nodiscard]] bool is_unread_destination(mlir::OpOperand& operand);
 
-/// Of an operation of linalg that repeats its operand along axes of the result: the axes of the
-/// result that are the operand's, in order. Empty optional: it does something else.
+/// Of an operation of linalg that moves the elements of its operand, and may repeat them along
+/// other axes of the result: the axes of the result that are the operand's, in its order; -1 for
+/// one of extent 1 that is none of them. Empty optional: it does something else.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> moved_axes(mlir::Operation& op);
+
+/// The same where all the operand's axes are the result's, in the same order.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& op);
 
 /// Whether the operations of its regions are its own business: what they read from outside counts

@@ -1,0 +1,363 @@
+#include "mlir_plugin/weights_in_sight.hpp"
+
+#include <fmt/format.h>
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <mlir/Dialect/Linalg/IR/Linalg.h>
+#include <mlir/Dialect/Tensor/IR/Tensor.h>
+#include <mlir/IR/Builders.h>
+#include <mlir/IR/SymbolTable.h>
+#include <mlir/Interfaces/FunctionInterfaces.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mlir_plugin/constant_contents.hpp"
+#include "mlir_plugin/constants.hpp"
+#include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/seen.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+namespace linalg = mlir::linalg;
+namespace tensor = mlir::tensor;
+using Numbers = llvm::SmallVector<std::int64_t>;  // one for each axis
+
+// The operations whose operands the engine sees, in their order; constants first of all.
+std::vector<mlir::Operation*> seen_operations(mlir::Operation* function) {
+  std::vector<mlir::Operation*> all;
+  function->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* op) {
+    if (op == function) return mlir::WalkResult::advance();
+    all.push_back(op);
+    return hides_regions(*op) ? mlir::WalkResult::skip() : mlir::WalkResult::advance();
+  });
+  return all;
+}
+
+bool is_product(mlir::Operation& op) { return see(op).kind == MlirProduct::kind; }
+
+// --- globals
+// --------------------------------------------------------------------------------------
+
+mlir::Operation* global_of(mlir::Operation& load, llvm::StringRef attribute,
+                           mlir::Operation* symbols) {
+  const auto name = load.getAttrOfType<mlir::SymbolRefAttr>(attribute);
+  if (!name || symbols == nullptr) return nullptr;
+  return mlir::SymbolTable::lookupSymbolIn(symbols, name);
+}
+
+// What is known of the result: the contents of a global that nobody changes. Null: nothing.
+mlir::Attribute loaded_contents(mlir::Operation& op, mlir::Operation* symbols) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  if (name == "ml_program.global_load_const" || name == "ml_program.global_load") {
+    mlir::Operation* const global = global_of(op, "global", symbols);
+    return global == nullptr || global->hasAttr("is_mutable") ? mlir::Attribute()
+                                                              : global->getAttr("value");
+  }
+  if (name != "bufferization.to_tensor") return {};
+  mlir::Operation* const load = op.getOperand(0).getDefiningOp();
+  if (load == nullptr || load->getName().getStringRef() != "memref.get_global") return {};
+  mlir::Operation* const global = global_of(*load, "name", symbols);
+  return global == nullptr || !global->hasAttr("constant") ? mlir::Attribute()
+                                                           : global->getAttr("initial_value");
+}
+
+bool is_readable(mlir::Attribute contents, mlir::Type type) {
+  const auto elements = llvm::dyn_cast_if_present<mlir::ElementsAttr>(contents);
+  return elements && elements.getType() == type && to_constant(contents);
+}
+
+// --- one function -----------------------------------------------------------------------------
+
+// The groups of axes that stand for `kept` ones, each with the unit axes in front of it.
+llvm::SmallVector<mlir::ReassociationIndices> groups_around(std::int64_t rank,
+                                                            llvm::ArrayRef<std::int64_t> kept) {
+  llvm::SmallVector<mlir::ReassociationIndices> groups;
+  std::int64_t next = 0;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    mlir::ReassociationIndices& group = groups.emplace_back();
+    const std::int64_t end = i + 1 == kept.size() ? rank : kept[i] + 1;
+    while (next < end) group.push_back(next++);
+  }
+  return groups;
+}
+
+class Function {
+ public:
+  Function(mlir::Operation* function, mlir::Operation* symbols)
+      : function_(function), symbols_(symbols), operations_(seen_operations(function)) {}
+
+  Expected<void> rewrite() {
+    find_known();
+    find_wanted();
+    for (mlir::Operation*& op : operations_) {
+      if (op->getNumResults() != 1 || !wanted_.contains(op->getResult(0))) continue;
+      QUADRANT_CHECK(rewrite(op));
+    }
+    if (!is_touched_) return {};
+    // What only those have read that read something else now.
+    const std::vector<mlir::Operation*> left = seen_operations(function_);
+    for (mlir::Operation* const op : llvm::reverse(left)) {
+      if (mlir::isOpTriviallyDead(op) && is_left_over(*op)) op->erase();
+    }
+    return {};
+  }
+
+ private:
+  static bool is_left_over(mlir::Operation& op) {
+    const llvm::StringRef name = op.getName().getStringRef();
+    return contents_of(op) || !sources_of(op).empty() || name == "tensor.empty" ||
+           name == "memref.get_global" || name == "bufferization.to_tensor";
+  }
+
+  static bool is_floats(mlir::Operation& op) {
+    return op.getNumResults() == 1 &&
+           llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op.getResult(0)));
+  }
+
+  bool is_constant(mlir::Operation& op) const {
+    if (op.getNumResults() != 1 || !is_floats(op)) return false;
+    const mlir::Type type = op.getResult(0).getType();
+    return is_readable(contents_of(op), type) || is_readable(loaded_contents(op, symbols_), type);
+  }
+
+  // What constants alone make.
+  void find_known() {
+    for (mlir::Operation* const op : operations_) {
+      const std::vector<mlir::Value> sources = sources_of(*op);
+      const bool is_made = !sources.empty() && llvm::all_of(sources, [&](mlir::Value source) {
+        return known_.contains(source);
+      });
+      if (is_made || is_constant(*op)) known_.insert(op->getResult(0));
+    }
+  }
+
+  // Of this, what products read, and what that is made of.
+  void find_wanted() {
+    for (mlir::Operation* const op : llvm::reverse(operations_)) {
+      if (is_product(*op)) {
+        for (const mlir::Value operand : op->getOperands().take_front(2)) want(operand);
+      } else if (op->getNumResults() == 1 && wanted_.contains(op->getResult(0))) {
+        llvm::for_each(sources_of(*op), [&](mlir::Value source) { want(source); });
+      }
+    }
+  }
+
+  void want(mlir::Value value) {
+    if (known_.contains(value)) wanted_.insert(value);
+  }
+
+  Expected<void> rewrite(mlir::Operation*& op) {
+    if (contents_of(*op)) return {};
+    if (const mlir::Attribute contents = loaded_contents(*op, symbols_)) {
+      mlir::OpBuilder builder(op);
+      mlir::OperationState state(op->getLoc(), "arith.constant");
+      state.addAttribute("value", contents);
+      state.addTypes(op->getResult(0).getType());
+      replace(op, builder.create(state)->getResult(0));
+    } else if (moved_axes(*op)) {
+      rename(op);
+    } else if (see(*op).kind == op->getName().getStringRef()) {
+      QUADRANT_TRY(const Contents contents, contents_of_value(op->getResult(0)));
+      const std::string name = fmt::format("weight_{}", made_++);
+      QUADRANT_TRY(const mlir::Value made, make_constant(*op, contents, name));
+      replace(op, made);
+    }
+    return {};
+  }
+
+  void replace(mlir::Operation*& op, mlir::Value made) {
+    op->getResult(0).replaceAllUsesWith(made);
+    known_.insert(made);
+    wanted_.insert(made);
+    if (mlir::isOpTriviallyDead(op)) {
+      op->erase();
+      op = nullptr;
+    }
+    is_touched_ = true;
+  }
+
+  // A generic operation that moves and repeats, by the names that the engine knows.
+  void rename(mlir::Operation*& operation) {
+    const std::vector<std::int64_t> axes = *moved_axes(*operation);
+    mlir::OpBuilder builder(operation);
+    const mlir::Location location = operation->getLoc();
+    const auto type = llvm::cast<mlir::RankedTensorType>(operation->getResult(0).getType());
+    mlir::Value made = operation->getOperand(0);
+    const auto of = [&](llvm::ArrayRef<std::int64_t> extents) {
+      return mlir::RankedTensorType::get(extents, type.getElementType());
+    };
+    const auto place = [&](llvm::ArrayRef<std::int64_t> extents) {
+      return make_op<tensor::EmptyOp>(builder, location, extents, type.getElementType());
+    };
+    // Unit axes that are none of the result's.
+    Numbers kept;
+    Numbers extents;
+    Numbers order;  // of the result's axes, which those that are kept are
+    const auto source = llvm::cast<mlir::RankedTensorType>(made.getType());
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] < 0) continue;
+      kept.push_back(static_cast<std::int64_t>(i));
+      order.push_back(axes[i]);
+      extents.push_back(source.getDimSize(static_cast<unsigned>(i)));
+    }
+    Numbers added;
+    for (std::int64_t axis = 0; axis < type.getRank(); ++axis) {
+      if (!llvm::is_contained(order, axis)) added.push_back(axis);
+    }
+    const bool repeats = llvm::any_of(added, [&](std::int64_t axis) {
+      return type.getDimSize(static_cast<unsigned>(axis)) != 1;
+    });
+    if (llvm::isa<linalg::TransposeOp>(operation) ||
+        (repeats && llvm::isa<linalg::BroadcastOp>(operation))) {
+      return;
+    }
+    if (kept.size() != axes.size()) {
+      made = make_op<tensor::CollapseShapeOp>(builder, location, of(extents), made,
+                                              groups_around(source.getRank(), kept));
+    }
+    if (!llvm::is_sorted(order)) {
+      Numbers perm(order.size());
+      for (std::size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<std::int64_t>(i);
+      llvm::sort(perm, [&](std::int64_t a, std::int64_t b) {
+        return order[static_cast<std::size_t>(a)] < order[static_cast<std::size_t>(b)];
+      });
+      Numbers moved;
+      for (const std::int64_t axis : perm) moved.push_back(extents[static_cast<std::size_t>(axis)]);
+      made =
+          make_op<linalg::TransposeOp>(builder, location, made, place(moved), perm)->getResult(0);
+      llvm::sort(order);
+      extents = moved;
+    }
+    if (repeats) {
+      made = make_op<linalg::BroadcastOp>(builder, location, made, place(type.getShape()), added)
+                 ->getResult(0);
+    } else if (!added.empty()) {
+      made = make_op<tensor::ExpandShapeOp>(builder, location, type, made,
+                                            groups_around(type.getRank(), order));
+    }
+    replace(operation, made);
+  }
+
+  // From what it is made of, the innermost first.
+  Expected<Contents> contents_of_value(mlir::Value value) {
+    llvm::DenseMap<mlir::Value, Contents> made;
+    std::vector<mlir::Value> open{value};
+    while (!open.empty()) {
+      const mlir::Value next = open.back();
+      mlir::Operation& op = *next.getDefiningOp();
+      if (made.contains(next)) {
+        open.pop_back();
+        continue;
+      }
+      if (contents_of(op)) {
+        QUADRANT_TRY(made[next], read_contents(op));
+        continue;
+      }
+      const std::vector<mlir::Value> sources = sources_of(op);
+      const std::size_t before = open.size();
+      llvm::copy_if(sources, std::back_inserter(open),
+                    [&](mlir::Value source) { return !made.contains(source); });
+      if (open.size() != before) continue;
+      std::vector<const Contents*> held;
+      held.reserve(sources.size());
+      for (const mlir::Value source : sources) held.push_back(&made.find(source)->second);
+      Contents contents = evaluate(op, held);
+      made[next] = std::move(contents);
+    }
+    return std::move(made[value]);
+  }
+
+  mlir::Operation* function_;
+  mlir::Operation* symbols_;
+  std::vector<mlir::Operation*> operations_;  // null: erased
+  llvm::DenseSet<mlir::Value> known_;
+  llvm::DenseSet<mlir::Value> wanted_;
+  std::size_t made_ = 0;
+  bool is_touched_ = false;
+};
+
+// --- calls
+// ----------------------------------------------------------------------------------------
+
+// What all calls pass for the argument: operations that hold the same constant. Null: they do not.
+mlir::Operation* common_constant(llvm::ArrayRef<mlir::Operation*> calls, unsigned argument) {
+  mlir::Operation* common = nullptr;
+  for (mlir::Operation* const call : calls) {
+    mlir::Operation* const maker = call->getOperand(argument).getDefiningOp();
+    if (maker == nullptr || !contents_of(*maker)) return nullptr;
+    if (common != nullptr && contents_of(*common) != contents_of(*maker)) return nullptr;
+    common = maker;
+  }
+  return common;
+}
+
+void take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::Operation*> calls) {
+  for (unsigned i = function.getNumArguments(); i-- > 0;) {
+    mlir::BlockArgument argument = function.getArgument(i);
+    mlir::Operation* const constant = common_constant(calls, i);
+    if (constant == nullptr || constant->getResult(0).getType() != argument.getType() ||
+        !is_readable(contents_of(*constant), argument.getType()) ||
+        !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(argument))) {
+      continue;
+    }
+    mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(argument.getOwner());
+    mlir::Operation* const inside = builder.clone(*constant);
+    argument.replaceAllUsesWith(inside->getResult(0));
+    (void)function.eraseArgument(i);
+    for (mlir::Operation* const call : calls) {
+      mlir::Operation* const maker = call->getOperand(i).getDefiningOp();
+      call->eraseOperand(i);
+      if (mlir::isOpTriviallyDead(maker)) maker->erase();
+    }
+  }
+}
+
+// Of each private function all uses, if these are calls; where somebody else may refer to it, none.
+void take_constants_in(mlir::Operation* module) {
+  llvm::DenseMap<mlir::Attribute, llvm::SmallVector<mlir::Operation*>> calls;
+  llvm::DenseSet<mlir::Attribute> others;
+  module->walk([&](mlir::Operation* op) {
+    const bool is_call = op->getName().getStringRef() == "func.call";
+    for (const mlir::NamedAttribute& named : op->getAttrs()) {
+      named.getValue().walk([&](mlir::SymbolRefAttr name) {
+        if (is_call && named.getName() == "callee") {
+          calls[name].push_back(op);
+        } else {
+          others.insert(name);
+        }
+      });
+    }
+  });
+  for (mlir::Region& region : module->getRegions()) {
+    for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
+      const auto name = mlir::FlatSymbolRefAttr::get(function.getNameAttr());
+      const auto found = calls.find(name);
+      if (found == calls.end() || others.contains(name) || function.isExternal() ||
+          mlir::SymbolTable::getSymbolVisibility(function) !=
+              mlir::SymbolTable::Visibility::Private) {
+        continue;
+      }
+      take_constants_in(function, found->second);
+    }
+  }
+}
+
+}  // namespace
+
+Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* symbols) {
+  if (root == symbols) take_constants_in(root);
+  std::vector<mlir::Operation*> functions;
+  root->walk([&](mlir::FunctionOpInterface function) {
+    if (!function.isExternal()) functions.push_back(function);
+  });
+  for (mlir::Operation* const function : functions) {
+    QUADRANT_CHECK(Function(function, symbols).rewrite());
+  }
+  return {};
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin

@@ -1,0 +1,24 @@
+// Weights that lie behind other operations than those that the schemes look through.
+#pragma once
+
+#include <mlir/IR/Operation.h>
+
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// Of the floats that products below `root` read:
+///
+///  - what slices, joins, pads and casts make of constants alone becomes a constant;
+///  - loads of constant globals (`ml_program.global_load`, `memref.get_global` read as a tensor)
+///    become constants;
+///  - a `linalg.generic` that only moves or repeats elements of a constant becomes
+///    `linalg.transpose`, `tensor.collapse_shape`, `tensor.expand_shape`, `linalg.broadcast`;
+///  - a constant that all calls of a private function pass for an argument goes into that function,
+///    and the argument goes away, where `root` is what holds them.
+///
+/// Everything else stays as it is. Globals are looked up in `symbols`. Linear in the operations.
+[[nodiscard]] Expected<void> bring_weights_into_sight(mlir::Operation* root,
+                                                      mlir::Operation* symbols);
+
+}  // namespace quadrant::inline v0::mlir_plugin
