@@ -4,7 +4,6 @@
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,74 +11,18 @@
 
 #include "ir/scales.hpp"
 #include "mlir_plugin/constants.hpp"
+#include "mlir_plugin/export_generic.hpp"
 #include "mlir_plugin/export_product.hpp"
 #include "mlir_plugin/exported_values.hpp"
 #include "mlir_plugin/moved_codes.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
-
-// Operations of real numbers that are computed element by element.
-std::string_view elementwise_kind(llvm::StringRef name) {
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 47> kinds{{
-      {"arith.addf", ops::Add::kind},
-      {"linalg.add", ops::Add::kind},
-      {"tosa.add", ops::Add::kind},
-      {"arith.mulf", ops::Multiply::kind},
-      {"linalg.mul", ops::Multiply::kind},
-      {"tosa.mul", ops::Multiply::kind},
-      {"arith.subf", ops::Sub::kind},
-      {"linalg.sub", ops::Sub::kind},
-      {"tosa.sub", ops::Sub::kind},
-      {"arith.divf", ops::Div::kind},
-      {"linalg.div", ops::Div::kind},
-      {"arith.maximumf", ops::Max::kind},
-      {"linalg.max", ops::Max::kind},
-      {"tosa.maximum", ops::Max::kind},
-      {"arith.minimumf", ops::Min::kind},
-      {"linalg.min", ops::Min::kind},
-      {"tosa.minimum", ops::Min::kind},
-      {"arith.negf", ops::Neg::kind},
-      {"linalg.negf", ops::Neg::kind},
-      {"math.exp", ops::Exp::kind},
-      {"linalg.exp", ops::Exp::kind},
-      {"tosa.exp", ops::Exp::kind},
-      {"math.log", ops::Log::kind},
-      {"linalg.log", ops::Log::kind},
-      {"tosa.log", ops::Log::kind},
-      {"math.tanh", ops::Tanh::kind},
-      {"linalg.tanh", ops::Tanh::kind},
-      {"tosa.tanh", ops::Tanh::kind},
-      {"tosa.sigmoid", ops::Sigmoid::kind},
-      {"math.sqrt", ops::Sqrt::kind},
-      {"linalg.sqrt", ops::Sqrt::kind},
-      {"math.erf", ops::Erf::kind},
-      {"linalg.erf", ops::Erf::kind},
-      {"tosa.erf", ops::Erf::kind},
-      {"math.absf", ops::Abs::kind},
-      {"linalg.abs", ops::Abs::kind},
-      {"tosa.abs", ops::Abs::kind},
-      {"tosa.reciprocal", ops::Reciprocal::kind},
-      {"linalg.reciprocal", ops::Reciprocal::kind},
-      {"math.floor", ops::Floor::kind},
-      {"linalg.floor", ops::Floor::kind},
-      {"tosa.floor", ops::Floor::kind},
-      {"linalg.ceil", ops::Ceil::kind},
-      {"tosa.ceil", ops::Ceil::kind},
-      {"tosa.negate", ops::Neg::kind},
-      {"math.ceil", ops::Ceil::kind},
-      {"math.roundeven", ops::Round::kind},
-  }};
-  const auto* const found =
-      std::ranges::find(kinds, std::string_view(name), [](const auto& pair) { return pair.first; });
-  return found == kinds.end() ? std::string_view() : found->second;
-}
 
 class Exporting {
  public:
@@ -115,7 +58,8 @@ class Exporting {
     if (op.getNumResults() == 1 && is_looked_at_later(op)) return {};
     if (op.getNumResults() != 1) return unknown(op);
     if (const auto axes = stretched_axes(op)) return stretch(op, *axes);
-    QUADRANT_TRY(const Value made, converted(op));
+    QUADRANT_TRY(const Value made,
+                 is_elementwise_generic(op) ? export_generic(values_, op) : converted(op));
     if (made.is_absent()) return unknown(op);
     values_.set(op.getResult(0), made);
     return {};

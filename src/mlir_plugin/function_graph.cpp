@@ -89,7 +89,8 @@ class Names {
 
 }  // namespace
 
-FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(function) {
+FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function, Products products)
+    : function_(function), products_(products) {
   Known values;
   Captured captured;
   Names names(names_);
@@ -117,6 +118,11 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function) : function_(fun
     row.kind = std::move(seen.kind);
     row.attributes = std::move(seen.attributes);
     row.shown = seen.operands;
+    const bool is_summed = products_ == Products::integers && row.kind == MlirProduct::kind;
+    if (std::string why = is_summed ? why_in_floats(op) : std::string(); !why.empty()) {
+      row.kind = MlirRealProduct::kind;
+      row.attributes = Attributes{{std::string(MlirRealProduct::reason), std::move(why)}};
+    }
     if (const mlir::Attribute contents = contents_of(*op)) {
       row.constant = to_constant(contents);
       if (row.constant) row.kind = ops::Constant::kind;
@@ -439,7 +445,7 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
   return {};
 }
 
-Expected<void> FunctionGraph::finish(Products products) {
+Expected<void> FunctionGraph::finish() {
   std::unordered_map<Value, Value> real_values;
   // Operands are codes before their readers are looked at; blocks may stand in any order.
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(*this));
@@ -454,7 +460,7 @@ Expected<void> FunctionGraph::finish(Products products) {
       continue;
     }
     mlir::Value real;
-    if (products == Products::integers && rows_[index].kind == MlirProduct::kind) {
+    if (products_ == Products::integers && rows_[index].kind == MlirProduct::kind) {
       const UniformType* const data = type(rows_[index].operands[0]).uniform().get();
       const UniformType* const weight = type(rows_[index].operands[1]).uniform().get();
       if (data != nullptr && weight != nullptr) {

@@ -31,7 +31,12 @@ namespace quadrant::inline v0::mlir_plugin {
 /// Refers to the function, which nobody else may change meanwhile.
 class FunctionGraph final : public GraphView, public GraphRewriter {
  public:
-  explicit FunctionGraph(mlir::FunctionOpInterface function);
+  /// Whether products on codes are sums of integers, or stay in real numbers between casts, for
+  /// another compiler to fuse.
+  enum class Products : std::uint8_t { integers, casts };
+
+  /// Of products that are wanted as integers and cannot be, it says so: MlirRealProduct.
+  explicit FunctionGraph(mlir::FunctionOpInterface function, Products products = Products::casts);
 
   [[nodiscard]] mlir::FunctionOpInterface function() const { return function_; }
   /// Null for an argument of a block.
@@ -43,13 +48,10 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   /// where there is none.
   [[nodiscard]] mlir::Attribute annotation(NodeId node, llvm::StringRef name) const;
 
-  /// Whether products on codes are sums of integers, or stay in real numbers between casts, for
-  /// another compiler to fuse.
-  enum class Products : std::uint8_t { integers, casts };
   /// To be called once, after phase 4: operations that make codes of codes, which only types say so
   /// far, do. Sums of products as in `sum_integers`, where that can be and is wanted; others
   /// between `quant.dcast` and `quant.qcast`.
-  [[nodiscard]] Expected<void> finish(Products products);
+  [[nodiscard]] Expected<void> finish();
 
   // --- GraphView ------------------------------------------------------------------------------
   [[nodiscard]] std::span<const Operation> operations() const noexcept override;
@@ -114,6 +116,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   void drop_use(Value value, NodeId user, std::uint32_t operand);
 
   mlir::FunctionOpInterface function_;
+  Products products_;
   std::vector<Row> rows_;  // by the index of the node
   std::unordered_set<std::string> names_;
 };

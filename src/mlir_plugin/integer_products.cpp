@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -188,12 +189,8 @@ bool is_zero(mlir::Value value) {
   return dense && dense.isSplat() && dense.getSplatValue<llvm::APFloat>().isZero();
 }
 
-}  // namespace
-
-mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
-                         const UniformType& weight) {
-  auto op = llvm::dyn_cast<linalg::LinalgOp>(operation);
-  if (!op || op->getNumResults() != 1 || data.granularity.kind != Granularity::Kind::tensor ||
+mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const UniformType& weight) {
+  if (op->getNumResults() != 1 || data.granularity.kind != Granularity::Kind::tensor ||
       weight.granularity.kind == Granularity::Kind::block) {
     return {};
   }
@@ -208,7 +205,7 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
   const auto quantized = to_quantized_type(op->getContext(), *type);
   if (!quantized) return {};
 
-  mlir::OpBuilder builder(operation);
+  mlir::OpBuilder builder(op);
   const mlir::Location location = op->getLoc();
   const mlir::Value init = op->getOperand(2);
   const mlir::Value empty = make_op<mlir::tensor::EmptyOp>(
@@ -231,6 +228,58 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
       cast("quant.dcast", cast("quant.scast", made, *quantized), quantized->getExpressedType());
   if (is_zero(init)) return real;
   return make_op<arith::AddFOp>(sum.builder, location, real, init);
+}
+
+// The product of tosa as linalg has it, in front of it; null: linalg has none.
+linalg::LinalgOp as_linalg(mlir::Operation* op) {
+  if (op->getName().getStringRef() != "tosa.matmul") return {};
+  mlir::OpBuilder builder(op);
+  const auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
+  const mlir::Location location = op->getLoc();
+  const mlir::Value zero =
+      make_op<arith::ConstantOp>(builder, location, builder.getFloatAttr(type.getElementType(), 0));
+  // Extents that are open: of the operands.
+  llvm::SmallVector<mlir::OpFoldResult> extents;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    const mlir::Value operand = op->getOperand(axis == 2 ? 1 : 0);
+    extents.push_back(mlir::tensor::getMixedSize(builder, location, operand, axis));
+  }
+  const mlir::Value empty =
+      make_op<mlir::tensor::EmptyOp>(builder, location, extents, type.getElementType());
+  const mlir::Value init = make_op<linalg::FillOp>(builder, location, zero, empty).getResult(0);
+  auto made = make_op<linalg::BatchMatmulOp>(builder, location, mlir::TypeRange{type},
+                                             mlir::ValueRange{op->getOperand(0), op->getOperand(1)},
+                                             mlir::ValueRange{init});
+  return llvm::cast<linalg::LinalgOp>(made.getOperation());
+}
+
+}  // namespace
+
+std::string why_in_floats(mlir::Operation* op) {
+  constexpr std::int64_t largest = 255 * 128;  // of codes of 8 bits, whatever the zero points are
+  const auto fits = [&](linalg::LinalgOp sum) { return fits_32_bits(sum, largest); };
+  if (const auto sum = llvm::dyn_cast<linalg::LinalgOp>(op)) {
+    return fits(sum) ? "" : "its sums may not fit into 32 bits, or how long they are is not known";
+  }
+  const auto type = llvm::dyn_cast<mlir::RankedTensorType>(op->getOperand(0).getType());
+  if (op->getName().getStringRef() != "tosa.matmul" || !type) {
+    return "no sum of integers is made of it: lower it to linalg first (tosa-to-linalg-named), or "
+           "take products=casts";
+  }
+  const std::int64_t terms = type.getDimSize(2);
+  const bool is_short = !mlir::ShapedType::isDynamic(terms) &&
+                        terms <= std::numeric_limits<std::int32_t>::max() / largest;
+  return is_short ? "" : "its sums may not fit into 32 bits, or how long they are is not known";
+}
+
+mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
+                         const UniformType& weight) {
+  if (auto op = llvm::dyn_cast<linalg::LinalgOp>(operation)) return sum_linalg(op, data, weight);
+  auto op = as_linalg(operation);
+  if (!op) return {};
+  const mlir::Value made = sum_linalg(op, data, weight);
+  op->erase();
+  return made;
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -3,9 +3,15 @@
 
 #include <mlir/IR/Operation.h>
 
+#include <string>
+
 #include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
+
+/// Why nobody can sum `op`, a product, in integers, whatever its codes of 8 bits are: it is neither
+/// linalg's nor `tosa.matmul`, or sums may not fit into 32 bits. Empty: it can be.
+[[nodiscard]] std::string why_in_floats(mlir::Operation* op);
 
 /// The same sum of real numbers as `op`, a product whose operands 0 and 1 are codes of types `data`
 /// and `weight` by now, computed on the integers and put in front of it:
@@ -14,8 +20,8 @@ namespace quadrant::inline v0::mlir_plugin {
 ///
 /// The inner sum is linalg's quantized operation where there is one, else `linalg.generic`; it is a
 /// fixed point value in the scale of the products, which `quant.dcast` makes real. Null where there
-/// is none: for operations of other dialects, data with a scale for each channel, weights with zero
-/// points that differ, and sums that may not fit into 32 bits.
+/// is none: see `why_in_floats`; data with a scale for each channel, weights with zero points that
+/// differ, and scales that the result's type has not.
 [[nodiscard]] mlir::Value sum_integers(mlir::Operation* op, const UniformType& data,
                                        const UniformType& weight);
 

@@ -52,6 +52,24 @@ constexpr std::uint32_t no_operand = std::numeric_limits<std::uint32_t>::max();
 constexpr Product mlir_product{MlirProduct::kind, 0,  1,           no_operand,
                                weight_channel,    -1, adds_no_bias};
 
+struct RealProductOp {
+  static constexpr std::string_view kind = MlirRealProduct::kind;
+  NodeRef node;
+};
+
+QUADRANT_QUANTIZER(MlirRealProductMethod, StaticAffine, RealProductOp) {
+  void request(NodeRef node, Asks& asks) const override {
+    asks.refuse(node.attribute_or(MlirRealProduct::reason, std::string()));
+  }
+  void callback(const AffineForm& /*wanted*/, NodeRef node, Asks& asks) const override {
+    request(node, asks);
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef /*node*/,
+                                        RewriteContext& /*context*/) const override {
+    return {};
+  }
+};
+
 }  // namespace
 
 Expected<Registry> mlir_static_registry(StaticAffineOptions options) {
@@ -59,6 +77,7 @@ Expected<Registry> mlir_static_registry(StaticAffineOptions options) {
   RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
   StaticAffine::Registration methods(builder);
   static_affine::add_product(methods, mlir_product);
+  methods.add<MlirRealProductMethod>();
   return std::move(builder).freeze();
 }
 

@@ -29,10 +29,9 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, SchemePass> {
   [[nodiscard]] bool changes_module() const final { return true; }
   [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                    const QuantizeOptions& options) final {
-    QUADRANT_TRY(const FunctionGraph::Products how, products());
     QUADRANT_TRY(const Analysis analysis, quantize(graph, registry, options));
     if (is_static() && analysis.plan.values.empty()) remark_nothing(graph);
-    return graph.finish(how);
+    return graph.finish();
   }
 };
 

@@ -69,7 +69,8 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
     const auto done = guarded(
         function,
         [&]() -> Expected<void> {
-          graph.emplace(function);
+          QUADRANT_TRY(const FunctionGraph::Products how, products());
+          graph.emplace(function, is_static() ? how : FunctionGraph::Products::casts);
           return run(*graph);
         },
         [&](const Error& error) { return graph->location(error.place); });

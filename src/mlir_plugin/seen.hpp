@@ -21,6 +21,12 @@ struct MlirProduct {
   static constexpr std::string_view contracted = "contracted";
 };
 
+/// Such a product that nobody can sum in integers. Attribute: why.
+struct MlirRealProduct {
+  static constexpr std::string_view kind = "mlir.real_product";
+  static constexpr std::string_view reason = "reason";
+};
+
 /// `linalg.broadcast`. Attribute: the axes of the result that are the operand's, in order.
 struct MlirBroadcast {
   static constexpr std::string_view kind = "mlir.broadcast";
