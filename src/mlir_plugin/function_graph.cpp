@@ -316,6 +316,7 @@ Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
 Expected<NodeId> FunctionGraph::emit(NodeSpec spec) {
   if (spec.kind == ops::Dequantize::kind) return emit_dequantize(std::move(spec));
   if (spec.kind == ops::Quantize::kind) return emit_quantize(std::move(spec));
+  if (spec.kind == ops::Constant::kind) return emit_constant(std::move(spec));
   return fail(ErrorCode::impossible,
               fmt::format("the plug-in has no operation of MLIR for '{}'", spec.kind),
               {.node = spec.name});
@@ -349,37 +350,60 @@ Expected<void> FunctionGraph::set_type(Value value, TensorType type) {
   return {};
 }
 
+Expected<mlir::ElementsAttr> FunctionGraph::coded_contents(const TensorType& type,
+                                                           const Constant& codes,
+                                                           std::string_view name) {
+  if (!type.quantization) {
+    return fail(ErrorCode::impossible, "constants become codes", {.tensor = std::string(name)});
+  }
+  if (type.quantization.other()) {
+    return fail(ErrorCode::impossible,
+                fmt::format("the dialect quant has uniform types, not {}",
+                            to_string(type.quantization.other()->format)),
+                {.tensor = std::string(name)});
+  }
+  const auto extents = codes.shape().known_extents();
+  const auto held = mlir::RankedTensorType::get(
+      llvm::ArrayRef(extents.data(), extents.size()),
+      to_code_type(function_->getContext(), *type.quantization.uniform()));
+  // Functions are rewritten at the same time, and have names in common.
+  return to_elements(held, codes,
+                     fmt::format("{}_{}", std::string_view(function_.getName()), name));
+}
+
+// Where every operation of the function can read it.
+Expected<NodeId> FunctionGraph::emit_constant(NodeSpec spec) {
+  auto& [name, type] = spec.results[0];
+  QUADRANT_TRY(const mlir::ElementsAttr contents, coded_contents(type, spec.constant, name));
+  auto builder = mlir::OpBuilder::atBlockBegin(&function_.getFunctionBody().front());
+  mlir::OperationState state(function_->getLoc(), "arith.constant");
+  // NOLINTNEXTLINE(cppcoreguidelines-slicing): an interface is what it is of, and its functions
+  state.addAttribute("value", contents);
+  state.addTypes(contents.getType());
+  const NodeId node = adopt(builder.create(state), std::move(name), {}, std::move(type));
+  rows_[node.index].kind = ops::Constant::kind;
+  rows_[node.index].constant = std::move(spec.constant);
+  return node;
+}
+
 Expected<void> FunctionGraph::set_constant(NodeId node, Constant constant,
                                            Quantization quantization) {
   Row& row = rows_[node.index];
-  if (!quantization) {
-    return fail(ErrorCode::impossible, "constants become codes", {.tensor = row.name});
-  }
-  if (quantization.other()) {
-    return fail(ErrorCode::impossible,
-                fmt::format("the dialect quant has uniform types, not {}",
-                            to_string(quantization.other()->format)),
-                {.tensor = row.name});
-  }
-  const auto before = llvm::cast<mlir::RankedTensorType>(row.op->getResult(0).getType());
-  const auto type = llvm::cast<mlir::RankedTensorType>(
-      with_element(before, to_code_type(before.getContext(), *quantization.uniform())));
-  // Functions are rewritten at the same time, and have names in common.
-  const std::string name = fmt::format("{}_{}", std::string_view(function_.getName()), row.name);
-  QUADRANT_TRY(const mlir::ElementsAttr contents, to_elements(type, constant, name));
+  const TensorType coded{constant.element(), constant.shape(), std::move(quantization)};
+  QUADRANT_TRY(const mlir::ElementsAttr contents, coded_contents(coded, constant, row.name));
   mlir::OpBuilder builder(row.op);
   mlir::OperationState state(row.op->getLoc(), row.op->getName());
   const bool is_tosa = row.op->getName().getStringRef() == "tosa.const";
   // NOLINTNEXTLINE(cppcoreguidelines-slicing): an interface is what it is of, and its functions
   state.addAttribute(is_tosa ? llvm::StringRef(tosa_constant_attribute) : "value", contents);
   state.addAttributes(llvm::to_vector(row.op->getDiscardableAttrs()));
-  state.addTypes(type);
+  state.addTypes(contents.getType());
   mlir::Operation* const made = builder.create(state);
   free_destinations(row.op->getResult(0));
   row.op->replaceAllUsesWith(made);
   row.op->erase();
   row.op = made;
-  row.results[0].type = {constant.element(), constant.shape(), std::move(quantization)};
+  row.results[0].type = coded;
   row.constant = std::move(constant);
   return {};
 }

@@ -110,6 +110,10 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
+  [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
+  [[nodiscard]] Expected<mlir::ElementsAttr> coded_contents(const TensorType& type,
+                                                            const Constant& codes,
+                                                            std::string_view name);
   [[nodiscard]] Expected<void> compute_real(NodeId node, std::unordered_map<Value, Value>& real);
   [[nodiscard]] Expected<void> compute_codes(NodeId node, mlir::Value real);
   void add_use(Value value, NodeId user, std::uint32_t operand);

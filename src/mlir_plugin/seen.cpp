@@ -99,12 +99,11 @@ std::optional<Seen> see_linalg_product(mlir::Operation& operation) {
   if (!op || op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op->getNumResults() != 1) {
     return std::nullopt;
   }
-  // The two interfaces tell by the maps, and whatever the body computes: pooling, distances.
+  // By the maps, whatever the body computes: pooling, distances.
   if (op.getNumReductionLoops() == 0 || !adds_products(*op.getBlock())) return std::nullopt;
-  if (!mlir::linalg::isaContractionOpInterface(op) &&
-      !mlir::linalg::isaConvolutionOpInterface(op)) {
-    return std::nullopt;
-  }
+  const bool is_contraction = llvm::all_of(
+      op.getIndexingMapsArray(), [](mlir::AffineMap map) { return map.isProjectedPermutation(); });
+  if (!is_contraction && !mlir::linalg::isaConvolutionOpInterface(op)) return std::nullopt;
   Axes channels;
   Axes contracted;
   for (unsigned operand = 0; operand < 2; ++operand) {
@@ -231,15 +230,16 @@ std::optional<std::vector<std::int64_t>> moved_axes(mlir::Operation& operation) 
     return std::nullopt;
   }
   const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
-  if (!maps[1].isIdentity() || !maps[0].isProjectedPermutation(/*allowZeroInResults=*/true)) {
-    return std::nullopt;
-  }
+  if (!maps[1].isIdentity()) return std::nullopt;
   const auto source = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   Axes axes;
   for (unsigned i = 0; i < maps[0].getNumResults(); ++i) {
-    const bool is_axis = llvm::isa<mlir::AffineDimExpr>(maps[0].getResult(i));
-    if (!is_axis && source.getDimSize(i) != 1) return std::nullopt;
-    axes.push_back(is_axis ? static_cast<std::int64_t>(maps[0].getDimPosition(i)) : -1);
+    const auto axis = llvm::dyn_cast<mlir::AffineDimExpr>(maps[0].getResult(i));
+    const auto at = llvm::dyn_cast<mlir::AffineConstantExpr>(maps[0].getResult(i));
+    const bool is_unit = at && at.getValue() == 0 && source.getDimSize(i) == 1;
+    if (!axis && !is_unit) return std::nullopt;
+    axes.push_back(axis ? static_cast<std::int64_t>(axis.getPosition()) : -1);
+    if (axis && std::ranges::count(axes, axes.back()) != 1) return std::nullopt;
   }
   return axes;
 }

@@ -1,0 +1,350 @@
+"""Weights that lie behind other operations of MLIR: the plug-in sees them, and what is lowered and run
+computes the product by its definition, within what 8 bits lose.
+"""
+
+import re
+
+import _mlir  # first: ends the test where MLIR is missing
+
+import numpy as np
+
+from _command import quadrant, run_tests, scratch
+from _mlir import rewritten, run_main
+from _mlir_modules import Module, dense, type_of
+
+LOWER = "quadrant-quantize,quadrant-lower-quant-ops"
+RANDOM = np.random.default_rng(2)
+
+
+def drawn(*shape, kind=np.float32):
+    return RANDOM.standard_normal(shape).astype(kind)
+
+
+W = drawn(16, 5)  # what the product multiplies by
+
+
+def type_16(array):
+    return type_of(array.astype(np.float32)).replace("f32", "f16")
+
+
+def constant(name, array):
+    if array.dtype == np.float16:
+        return f'{name} = arith.constant dense<"0x{array.tobytes().hex().upper()}"> : {type_16(array)}'
+    return f"{name} = arith.constant {dense(array)}"
+
+
+def generic(result, source, array, shape, map_in, axes):
+    """A linalg.generic that only moves, or repeats."""
+    loops = ", ".join(f"d{i}" for i in range(axes))
+    parallel = ", ".join(['"parallel"'] * axes)
+    return [f"%e{result[1:]} = tensor.empty() : {shape}",
+            f"{result} = linalg.generic {{indexing_maps = [affine_map<({loops}) -> ({map_in})>, "
+            f"affine_map<({loops}) -> ({loops})>], iterator_types = [{parallel}]}} "
+            f"ins({source} : {type_of(array)}) outs(%e{result[1:]} : {shape}) "
+            "{ ^bb0(%p: f32, %o: f32): linalg.yield %p : f32 } -> " + shape]
+
+
+def forms():
+    """(name, lines that make %w, globals, versions)."""
+    to = type_of(W)
+    both = (19, 22)
+    big = np.concatenate([drawn(1, 5), W, drawn(1, 5)])
+    yield "a slice", [constant("%b", big),
+                      f"%w = tensor.extract_slice %b[1, 0] [16, 5] [1, 1] : {type_of(big)} to {to}"], "", both
+    spread = np.zeros((32, 10), np.float32)
+    spread[::2, 1::2] = W
+    yield "a slice with steps", [
+        constant("%b", spread),
+        f"%w = tensor.extract_slice %b[0, 1] [16, 5] [2, 2] : {type_of(spread)} to {to}"], "", both
+    deep = np.stack([drawn(16, 5), W])
+    yield "a slice without its unit axis", [
+        constant("%b", deep),
+        f"%w = tensor.extract_slice %b[1, 0, 0] [1, 16, 5] [1, 1, 1] : {type_of(deep)} to {to}"], "", both
+    yield "a transpose", generic_lines(W.T, to, "d1, d0"), "", both
+    yield "a transpose of three axes", [
+        constant("%b", W.reshape(4, 4, 5).transpose(2, 0, 1)),
+        *generic("%t", "%b", W.reshape(4, 4, 5).transpose(2, 0, 1), type_of(W.reshape(4, 4, 5)), "d2, d0, d1", 3),
+        f"%w = tensor.collapse_shape %t [[0, 1], [2]] : {type_of(W.reshape(4, 4, 5))} into {to}"], "", both
+    yield "a unit axis read at 0", [
+        constant("%b", W.reshape(16, 1, 5)), *generic("%w", "%b", W.reshape(16, 1, 5), to, "d0, 0, d1", 2)], "", both
+    yield "a transpose and a unit axis", [
+        constant("%b", W.T.reshape(5, 1, 16)), *generic("%w", "%b", W.T.reshape(5, 1, 16), to, "d1, 0, d0", 2)], "", both
+    for axis, at in ((0, 6), (1, 2)):
+        left, right = np.split(W, [at], axis)
+        yield f"parts along axis {axis}", [
+            constant("%a", left), constant("%b", right),
+            f"%w = tensor.concat dim({axis}) %a, %b : ({type_of(left)}, {type_of(right)}) -> {to}"], "", both
+    yield "the same part twice", [
+        constant("%a", W[:8]), f"%t = tensor.concat dim(0) %a, %a : ({type_of(W[:8])}, {type_of(W[:8])}) -> {to}",
+        constant("%c", np.concatenate([np.zeros((8, 5), np.float32), W[8:] - W[:8]])),
+        f"%s = tensor.extract_slice %t[0, 0] [8, 5] [1, 1] : {to} to {type_of(W[:8])}",
+        constant("%d", W[8:]),
+        f"%w = tensor.concat dim(0) %s, %d : ({type_of(W[:8])}, {type_of(W[8:])}) -> {to}"], "", both
+    hole = W.copy()
+    hole[3:7, 1:4] = 0
+    yield "a part put in", [
+        constant("%a", hole), constant("%b", W[3:7, 1:4]),
+        f"%w = tensor.insert_slice %b into %a[3, 1] [4, 3] [1, 1] : {type_of(W[3:7, 1:4])} into {to}"], "", both
+    yield "a border", [
+        constant("%b", np.ascontiguousarray(padded()[2:14, 1:4])), "%n = arith.constant 0.5 : f32",
+        "%w = tensor.pad %b low[2, 1] high[2, 1] { ^bb0(%i: index, %j: index): tensor.yield %n : f32 } : "
+        f"{type_of(padded()[2:14, 1:4])} to {to}"], "", both
+    half = W.astype(np.float16)
+    yield "float16", [constant("%b", half), f"%w = arith.extf %b : {type_16(half)} to {to}"], "", both
+    wide = dense(W).replace(type_of(W), type_of(W))
+    yield "a slice of a transpose", [
+        constant("%b", big.T.copy()), *generic("%t", "%b", big.T, type_of(big), "d1, d0", 2),
+        f"%w = tensor.extract_slice %t[1, 0] [16, 5] [1, 1] : {type_of(big)} to {to}"], "", both
+    yield "a reshape of a slice", [
+        constant("%b", big.reshape(-1)),
+        f"%s = tensor.extract_slice %b[5] [80] [1] : {type_of(big.reshape(-1))} to {type_of(W.reshape(-1))}",
+        f"%w = tensor.expand_shape %s [[0, 1]] output_shape [16, 5] : {type_of(W.reshape(-1))} into {to}"], "", both
+    yield "a global", [f"%w = ml_program.global_load_const @held : {to}"], \
+        f"ml_program.global private @held({wide}) : {to}\n", both
+    yield "a loaded global", [f"%w = ml_program.global_load @held : {to}"], \
+        f"ml_program.global private @held({wide}) : {to}\n", both
+    buffer = to.replace("tensor", "memref")
+    for version, target in ((19, ""), (22, f" to {to}")):
+        yield f"a buffer's global, {version}", [
+            f"%g = memref.get_global @held : {buffer}", f"%w = bufferization.to_tensor %g : {buffer}{target}"], \
+            f'memref.global "private" constant @held : {buffer} = dense<{W.tolist()}>\n', (version,)
+    yield "a slice of a global", [
+        f"%b = ml_program.global_load_const @held : {type_of(big)}",
+        f"%w = tensor.extract_slice %b[1, 0] [16, 5] [1, 1] : {type_of(big)} to {to}"], \
+        f"ml_program.global private @held({dense(big)}) : {type_of(big)}\n", both
+
+
+def padded():
+    made = np.full((16, 5), 0.5, np.float32)
+    made[2:14, 1:4] = W[2:14, 1:4]
+    return made
+
+
+def generic_lines(array, to, map_in):
+    return [constant("%b", np.ascontiguousarray(array)), *generic("%w", "%b", array, to, map_in, 2)]
+
+
+def network(lines, weight):
+    module = Module(7)
+    x = module.input(3, 16)
+    module.lines += lines
+    module.values["%w"] = weight
+    return module.output(module.matmul(x, "%w"))
+
+
+def decibels(ours, theirs):
+    return 10 * np.log10((theirs.astype(np.float64) ** 2).sum() /
+                         max(1e-300, ((ours.astype(np.float64) - theirs) ** 2).sum()))
+
+
+def has_codes(text):
+    return re.search(r"(arith\.constant|tosa\.const).*x?i8>", text) is not None
+
+
+def check_form(name, lines, globals_, version):
+    weight = padded() if name == "a border" else W
+    module = network(lines, weight)
+    text = globals_ + module.program()
+    made = rewritten(version, text, "quadrant-quantize")
+    assert has_codes(made), made
+    assert "dense_resource" not in made and not re.search(r"arith\.constant dense<.*> : tensor<\d+x\d+x?\d*xf32>",
+                                                          made.split("func.func @main")[0]), made
+    exact = module.values[module.result]
+    reached = decibels(module.parse(run_main(text, LOWER, version=version)), exact)
+    assert 30 < reached < 100, f"{reached} dB"
+
+
+def test_weights_behind_other_operations():
+    for name, lines, globals_, versions in forms():
+        for version in versions:
+            yield f"{name}, {version}", check_form, name, lines, globals_, version
+
+
+def test_a_weight_repeated_for_each_of_a_batch():
+    """The codes are repeated, not the floats, and scales go with their columns."""
+    for version in (19, 22):
+        module = Module(8)
+        x = module.input(3, 2, 16)
+        shape = type_of(np.zeros((3, 16, 5), np.float32))
+        module.lines += [constant("%b", W), f"%p = tensor.empty() : {shape}",
+                         f"%w = linalg.broadcast ins(%b : {type_of(W)}) outs(%p : {shape}) dimensions = [0]"]
+        module.values["%w"] = np.stack([W] * 3)
+        module.output(module.batch_matmul(x, "%w"))
+        made = rewritten(version, module.program(), "quadrant-quantize")
+        assert re.search(r"linalg\.broadcast ins\(%\w+ : tensor<16x5xi8>\)", made), made
+        reached = decibels(module.parse(run_main(module.program(), LOWER, version=version)),
+                           module.values[module.result])
+        assert 30 < reached < 100, f"{reached} dB"
+
+
+FUSED = """%s = math.fma %a, %b, %c : f32 linalg.yield %s : f32"""
+TURNED = """%m = arith.mulf %b, %a : f32 %s = arith.addf %m, %c : f32 linalg.yield %s : f32"""
+
+
+def test_products_written_out():
+    """As linalg.generic with bodies of several kinds."""
+    to = "tensor<3x5xf32>"
+    for version in (19, 22):
+        for body in (FUSED, TURNED):
+            module = Module(9)
+            x, w = module.input(3, 16), module.weight(16, 5)
+            into, _ = module.destination(np.zeros((3, 5)))
+            name = module.fresh(module.real(x) @ module.real(w))
+            module.lines.append(
+                f"{name} = linalg.generic {{indexing_maps = [affine_map<(m, n, k) -> (m, k)>, "
+                "affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = "
+                f'["parallel", "parallel", "reduction"]}} ins({x}, {w} : {module.type(x)}, {module.type(w)}) '
+                f"outs({into} : {to}) {{ ^bb0(%a: f32, %b: f32, %c: f32): {body} }} -> {to}")
+            module.output(name)
+            assert has_codes(rewritten(version, module.program(), "quadrant-quantize")), body
+            reached = decibels(module.parse(run_main(module.program(), LOWER, version=version)),
+                               module.values[name])
+            assert 30 < reached < 100, f"{reached} dB"
+
+
+CALLS = """func.func private @g(%x: tensor<3x16xf32>, %w: tensor<16x5xf32>, %d: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %y = linalg.matmul ins(%x, %w : tensor<3x16xf32>, tensor<16x5xf32>) outs(%d : tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
+func.func @f(%x: tensor<3x16xf32>, %d: tensor<3x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) {
+  CONSTANT
+  %y = call @g(%x, %w, %d) : (tensor<3x16xf32>, tensor<16x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  %z = call @g(%y16, OTHER, %d) : (tensor<3x16xf32>, tensor<16x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %y, %z : tensor<3x5xf32>, tensor<3x5xf32>
+}
+"""
+
+
+def test_a_constant_goes_into_the_function_that_is_called_with_it():
+    text = CALLS.replace("CONSTANT", constant("%w", W)).replace("%y16", "%x")
+    for version in (19, 22):
+        made = rewritten(version, text.replace("OTHER", "%w"), "quadrant-quantize")
+        assert "(%arg0: tensor<3x16xf32>, %arg1: tensor<3x5xf32>)" in made and "16x5xi8" in made, made
+        # Two weights, somebody else who refers to it, a function that others may call: as it is.
+        other = text.replace("OTHER", "%v").replace("%y =", constant("%v", W + 1) + "\n  %y =", 2).replace(
+            constant("%v", W + 1) + "\n  %y = linalg", "%y = linalg")
+        public = text.replace("OTHER", "%w").replace("private @g", "@g")
+        referred = text.replace("OTHER", "%w").replace("%z = call @g(%x, %w, %d)", "%h = constant @g : (tensor<3x16xf32>, "
+                                "tensor<16x5xf32>, tensor<3x5xf32>) -> tensor<3x5xf32>\n"
+                                "  %z = call_indirect %h(%x, %w, %d)")
+        for kept in (other, public, referred):
+            assert "x5xi8" not in rewritten(version, kept, "quadrant-quantize"), kept
+
+
+def test_nothing_else_is_computed():
+    """What no product reads, mutable globals, run-time places and extents stay as they are; a report
+    changes nothing."""
+    texts = [
+        "func.func @f() -> tensor<4x5xf32> {\n  %b = arith.constant dense<1.5> : tensor<6x5xf32>\n"
+        "  %w = tensor.extract_slice %b[1, 0] [4, 5] [1, 1] : tensor<6x5xf32> to tensor<4x5xf32>\n"
+        "  return %w : tensor<4x5xf32>\n}\n",
+        "ml_program.global private mutable @held(dense<1.5> : tensor<4x5xf32>) : tensor<4x5xf32>\n"
+        "func.func @f(%x: tensor<3x4xf32>, %d: tensor<3x5xf32>) -> tensor<3x5xf32> {\n"
+        "  %w = ml_program.global_load @held : tensor<4x5xf32>\n"
+        "  %y = linalg.matmul ins(%x, %w : tensor<3x4xf32>, tensor<4x5xf32>) outs(%d : tensor<3x5xf32>) "
+        "-> tensor<3x5xf32>\n  return %y : tensor<3x5xf32>\n}\n",
+        "func.func @f(%x: tensor<3x4xf32>, %d: tensor<3x5xf32>, %i: index) -> tensor<3x5xf32> {\n"
+        "  %b = arith.constant dense<1.5> : tensor<6x5xf32>\n"
+        "  %w = tensor.extract_slice %b[%i, 0] [4, 5] [1, 1] : tensor<6x5xf32> to tensor<4x5xf32>\n"
+        "  %y = linalg.matmul ins(%x, %w : tensor<3x4xf32>, tensor<4x5xf32>) outs(%d : tensor<3x5xf32>) "
+        "-> tensor<3x5xf32>\n  return %y : tensor<3x5xf32>\n}\n"]
+    for version in (19, 22):
+        for text in texts:
+            before = rewritten(version, text, "")
+            assert rewritten(version, text, "quadrant-quantize") == before, text
+        seen = network(forms().__next__()[1], W).program()
+        assert rewritten(version, seen, "quadrant-report") == rewritten(version, seen, "")
+
+
+def test_a_function_alone():
+    """Passes on functions see globals, and leave calls as they are."""
+    to = type_of(W)
+    module = network([f"%w = ml_program.global_load_const @held : {to}"], W)
+    text = f"ml_program.global private @held({dense(W)}) : {to}\n" + module.program()
+    made = rewritten(19, text, "func.func(quadrant-quantize)")
+    assert has_codes(made) and "ml_program.global private @held" in made, made
+
+
+# --- tosa, and generics that are exported ----------------------------------------------------------
+
+
+TOSA = """func.func @f(%x: tensor<1x2x16xf32> {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2xf32>}) -> tensor<1x2x5xf32> {
+  %w = arith.constant CONTENTS
+  %y = tosa.matmul %x, %w {quadrant.stats = dense<[-20.0, 20.0]> : tensor<2xf32>} : (tensor<1x2x16xf32>, tensor<1x16x5xf32>) -> tensor<1x2x5xf32>
+  return %y : tensor<1x2x5xf32>
+}
+"""
+
+
+def test_tosa_on_integers():
+    """Sums of integers, by their definition: codes of x and w, their products, one scale a channel."""
+    text = TOSA.replace("CONTENTS", dense(W.reshape(1, 16, 5)))
+    made = rewritten(19, text, "quadrant-quantize{scheme=static gains=unit}")
+    assert "linalg.quantized_batch_matmul" in made and "tosa.matmul" not in made, made
+    x = drawn(1, 2, 16)
+    main = ("func.func private @printMemrefF32(tensor<*xf32>) attributes {llvm.emit_c_interface}\n" + text +
+            f"func.func @main() {{\n  {constant('%x', x)}\n"
+            "  %y = call @f(%x) : (tensor<1x2x16xf32>) -> tensor<1x2x5xf32>\n"
+            "  %u = tensor.cast %y : tensor<1x2x5xf32> to tensor<*xf32>\n"
+            "  call @printMemrefF32(%u) : (tensor<*xf32>) -> ()\n  return\n}\n")
+    printed = run_main(main, "quadrant-quantize{scheme=static gains=unit},quadrant-lower-quant-ops")
+    ours = np.array([float(n) for n in re.findall(r"-?\d+\.?\d*(?:e[-+]\d+)?", printed.split("data =")[1])])
+    assert decibels(ours, (x[0].astype(np.float64) @ W).reshape(-1)) > 25
+
+
+def test_what_no_integers_are_made_of_is_said():
+    text = """func.func @f(%x: tensor<1x4x4x2xf32> {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2xf32>}) -> tensor<1x4x4x3xf32> {
+  %w = "tosa.const"() <{value = dense<0.5> : tensor<3x1x1x2xf32>}> : () -> tensor<3x1x1x2xf32>
+  %b = "tosa.const"() <{value = dense<0.0> : tensor<3xf32>}> : () -> tensor<3xf32>
+  %y = tosa.conv2d %x, %w, %b {dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>,
+    quadrant.stats = dense<[-20.0, 20.0]> : tensor<2xf32>} : (tensor<1x4x4x2xf32>, tensor<3x1x1x2xf32>, tensor<3xf32>) -> tensor<1x4x4x3xf32>
+  return %y : tensor<1x4x4x3xf32>
+}
+"""
+    for products, is_coded in (("integers", False), ("casts", True)):
+        options = f"scheme=static gains=unit products={products}"
+        said = _mlir.plugin(19, text, f"quadrant-report{{{options}}}").stderr
+        made = rewritten(19, text, f"quadrant-quantize{{{options}}}")
+        assert ("tosa.conv2d#0: codes" in said) == is_coded == ("quant.qcast" in made), said
+        assert is_coded or "tosa-to-linalg-named" in said, said
+
+
+BODIES = {
+    "a bias and ReLU": ("%s = arith.addf %a, %c : f32 %r = arith.maximumf %s, %z : f32 linalg.yield %r : f32",
+                        lambda h, b: np.maximum(h + b, 0)),
+    "ReLU by choice": ("%s = arith.addf %a, %c : f32 %g = arith.cmpf ugt, %s, %z : f32 "
+                       "%r = arith.select %g, %s, %z : f32 linalg.yield %r : f32", lambda h, b: np.maximum(h + b, 0)),
+    "several": ("%s = arith.mulf %a, %c : f32 %e = math.tanh %s : f32 %r = arith.subf %e, %a : f32 "
+                "linalg.yield %r : f32", lambda h, b: np.tanh(h * b) - h),
+}
+
+
+def test_generics_that_compute_element_by_element_are_exported():
+    bias = drawn(5)
+    for name, (body, meaning) in BODIES.items():
+        module = Module(10)
+        x = module.input(3, 16)
+        module.lines.append(constant("%w", W))
+        module.values["%w"] = W
+        h = module.matmul(x, "%w")
+        to = type_of(module.values[h])
+        module.lines += [
+            constant("%bias", bias), "%z = arith.constant 0.0 : f32", f"%place = tensor.empty() : {to}",
+            "%made = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, "
+            'affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} '
+            f"ins({h}, %bias : {to}, {type_of(bias)}) outs(%place : {to}) {{ ^bb0(%a: f32, %c: f32, %o: f32): "
+            f"{body} }} -> {to}"]
+        module.values["%made"] = meaning(module.values[h], bias)
+        module.output("%made")
+        with scratch() as folder:
+            model = folder / "m.onnx"
+            rewritten(19, module.program(), f"quadrant-export{{to={model} function=f}}")
+            np.savez(folder / "s.npz", argument_0=module.values[x])
+            done = quadrant("run", model, "--data", folder / "s.npz", "-o", folder / "out")
+            assert done.returncode == 0, done.stderr
+            ours = np.load(folder / "out" / "s.npz")["result_0"]
+        assert np.abs(ours - module.values["%made"]).max() < 1e-4, name
+
+
+if __name__ == "__main__":
+    run_tests(globals())
