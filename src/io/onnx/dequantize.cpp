@@ -53,6 +53,7 @@ class Lowering {
       lowered_.unsigned_activations = use_unsigned_activations(graph_);
       collect_conversions();
     }
+    drop_idle_dilations(graph_);
     weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
     if (!conversions_.empty()) spell_out_permutations();
     collect_node_names();

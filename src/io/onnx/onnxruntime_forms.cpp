@@ -10,6 +10,7 @@
 #include "numerics/code_sign.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::onnx {
@@ -122,6 +123,22 @@ std::int64_t use_unsigned_activations(Graph& graph) {
   if (are_rounded_symmetrically(graph)) return 0;
   value_of(change_sign(graph, codes));
   return static_cast<std::int64_t>(codes.size());
+}
+
+void drop_idle_dilations(Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.kind(node) != ops::AveragePool::kind) continue;
+    const NodeRef ref = graph.ref(node);
+    if (dequantized_type(graph, ref.operand(0)) == nullptr) continue;
+    const auto dilations = ref.attribute_or("dilations", std::vector<std::int64_t>());
+    const auto kernel = ref.attribute_or("kernel_shape", std::vector<std::int64_t>());
+    bool is_idle = kernel.size() == dilations.size();
+    for (std::size_t i = 0; is_idle && i < kernel.size(); ++i) {
+      is_idle = dilations[i] == 1 || kernel[i] == 1;
+    }
+    if (is_idle && !dilations.empty()) graph.erase_attribute(node, "dilations");
+  }
 }
 
 std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph) {

@@ -20,6 +20,10 @@ inline constexpr std::int64_t opset_of_unsigned_activations = 21;
 /// then makes the zero point uint8. Linear.
 std::int64_t use_unsigned_activations(Graph& graph);
 
+/// Takes from poolings of what is dequantized the attributes that say what is so by default, and
+/// that ONNX Runtime's operator on codes does not know: dilations of 1, or of windows of 1.
+void drop_idle_dilations(Graph& graph);
+
 /// Every `dequantize` of up to 8 bits that a product of matrices multiplies 16-bit codes by. Where
 /// its axis is counted from the front, or its scale is a scalar, ONNX Runtime from 1.25 on makes a
 /// MatMulNBits of the two, which rounds what the 16-bit codes stand for to 8 bits. Linear.

@@ -115,8 +115,9 @@ bool Lowering::has_one_use(Value value) const noexcept {
 
 Axes Lowering::axes(Value value) const {
   const auto found = forms_.find(value);
-  return found == forms_.end() || is_free(value) ? plain_axes(ranked(value).rank())
-                                                 : found->second.front().axes;
+  const bool has_form = found != forms_.end() && !found->second.empty();
+  return !has_form || is_free(value) ? plain_axes(ranked(value).rank())
+                                     : found->second.front().axes;
 }
 
 Axes Lowering::common_axes(std::span<const Value> values, std::int64_t rank) const {
