@@ -1,0 +1,327 @@
+#include "scheme.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <source_location>
+#include <utility>
+
+#include "pipeline/name_scope.hpp"
+#include "quadrant/ir/verify.hpp"
+#include "quadrant/recipe/plan_json.hpp"
+
+namespace quadrant::python {
+namespace {
+
+// What is worth as much as the constraints say that are asked for.
+class CarriedGain final : public GainModel {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "constraint"; }
+  [[nodiscard]] std::string_view unit() const noexcept override { return "gains of constraints"; }
+  [[nodiscard]] Gain of_operand(const OperandReading& reading) const override {
+    return static_cast<const Constraint*>(reading.form.constraint)->gain();
+  }
+  [[nodiscard]] Gain of_storage(const Storing&) const override { return Gain{}; }
+};
+
+// Calls hooks of Python, each with a Hook that is over when it returns.
+class Caller {
+ public:
+  Caller(std::shared_ptr<const HookRun> run, nb::object adapter)
+      : run_(std::move(run)), adapter_(hold(std::move(adapter))) {}
+
+  // `read(answer)` makes what C++ takes of what Python returned.
+  template <class Read, class... Arguments>
+  auto call(const char* hook, Hook::Parts parts, Read read, const Arguments&... arguments) const {
+    if (run_->stop.stop_requested()) throw StoppableExecutor::Stopped();
+    parts.found = run_->found ? &*run_->found : nullptr;
+    parts.carries_gains = run_->carries_gains;
+    const nb::gil_scoped_acquire gil;
+    const auto made = std::make_shared<Hook>(parts);
+    const Closing closing{*made};
+    return read(adapter_->attr(hook)(made, arguments...));
+  }
+
+ private:
+  struct Closing {
+    Hook& hook;
+    explicit Closing(Hook& of) : hook(of) {}
+    Closing(const Closing&) = delete;
+    Closing& operator=(const Closing&) = delete;
+    ~Closing() { hook.close(); }
+  };
+
+  std::shared_ptr<const HookRun> run_;
+  Held adapter_;
+};
+
+constexpr auto nothing = [](const nb::object&) {};
+
+class PythonScheme final : public Scheme {
+ public:
+  PythonScheme(std::string name, std::string options, Caller caller)
+      : name_(std::move(name)), options_(std::move(options)), caller_(std::move(caller)) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return name_; }
+  [[nodiscard]] const ConstraintType& constraint_type() const noexcept override {
+    return quadrant::constraint_type<Constraint>;
+  }
+  [[nodiscard]] std::string describe() const override { return options_; }
+
+  [[nodiscard]] Expected<Value> leave(Value quantized, RewriteContext& context) const override {
+    const GraphView& graph = context.view();
+    return caller_.call(
+        "leave", {.graph = &graph, .node = {&graph, quantized.node}, .rewriting = &context},
+        [](const nb::object& made) { return nb::cast<Node>(made).value(); }, quantized.result);
+  }
+
+  [[nodiscard]] bool can_enter() const noexcept override { return false; }
+  [[nodiscard]] bool can_convert() const noexcept override { return false; }
+  [[nodiscard]] std::optional<Gain> erased_price(const FormChange& change,
+                                                 const GainModel& gains) const override {
+    if (change.kind() != ConversionKind::leave) return std::nullopt;
+    return gains.of_conversion(change);
+  }
+  [[nodiscard]] Expected<Value> erased_enter(Value, const void*, RewriteContext&) const override {
+    return fail(ErrorCode::impossible, "this scheme does not quantize floats");
+  }
+  [[nodiscard]] Expected<Value> erased_convert(Value, const void*, RewriteContext&) const override {
+    return fail(ErrorCode::impossible, "this scheme does not requantize");
+  }
+  [[nodiscard]] std::optional<ConstraintId> erased_recognize(const TensorType&, std::uint32_t,
+                                                             ConstraintTable&) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<ElementType> erased_storage_type(const void*) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] bool can_resolve() const noexcept override { return false; }
+  [[nodiscard]] Expected<std::shared_ptr<const UniformType>> erased_resolve(
+      const ParameterQuery<void>&) const override {
+    return nullptr;
+  }
+
+ private:
+  std::string name_;
+  std::string options_;
+  Caller caller_;
+};
+
+class PythonMethod final : public QuantizationMethod {
+ public:
+  struct Declaration {
+    std::string name;
+    std::vector<ParentsPattern> patterns;
+    bool is_consumer = false;
+    std::vector<std::string> hooks;
+  };
+
+  PythonMethod(Declaration declaration, Caller caller)
+      : declaration_(std::move(declaration)), caller_(std::move(caller)) {}
+
+  [[nodiscard]] std::string_view name() const noexcept override { return declaration_.name; }
+  [[nodiscard]] std::span<const ParentsPattern> patterns() const noexcept override {
+    return declaration_.patterns;
+  }
+  [[nodiscard]] State eligible_state() const noexcept override {
+    return declaration_.is_consumer ? State::Consumer : State::Quantizable;
+  }
+  [[nodiscard]] std::source_location place() const noexcept override {
+    return std::source_location::current();
+  }
+
+  [[nodiscard]] Verdict check_eligibility(NodeRef node,
+                                          const EligibilityContext& context) const override {
+    if (!has("check_eligibility")) return QuantizationMethod::check_eligibility(node, context);
+    Hook::Parts parts = at(node);
+    parts.method = this;
+    parts.eligibility = &context;
+    return caller_.call("check_eligibility", parts, [](const nb::object& answer) {
+      auto [state, why] = nb::cast<std::pair<unsigned, std::string>>(answer);
+      return Verdict{static_cast<State>(state), std::move(why)};
+    });
+  }
+  void erased_possible(NodeRef, PossibilityContext&) const override {}
+  void erased_callback(const void* wanted, NodeRef node, RequestCollector& asks) const override {
+    if (!has("callback")) {
+      asks.refuse("this operation does not pass quantization on");
+      return;
+    }
+    Hook::Parts parts = at(node);
+    parts.asks = &asks;
+    caller_.call("callback", parts, nothing, object(wanted));
+  }
+  void erased_request(NodeRef node, RequestCollector& asks) const override {
+    if (!has("request")) return;
+    Hook::Parts parts = at(node);
+    parts.asks = &asks;
+    caller_.call("request", parts, nothing);
+  }
+  void erased_forward(NodeRef node, ForwardContext& offers) const override {
+    if (!has("forward")) {
+      offers.offer_requests();
+      return;
+    }
+    Hook::Parts parts = at(node);
+    parts.offers = &offers;
+    caller_.call("forward", parts, nothing);
+  }
+  [[nodiscard]] std::optional<StorageChange> erased_storage(const void* constraint,
+                                                            NodeRef node) const override {
+    if (!has("storage")) return std::nullopt;
+    return caller_.call(
+        "storage", at(node),
+        [](const nb::object& bytes) -> std::optional<StorageChange> {
+          if (bytes.is_none()) return std::nullopt;
+          const auto [before, after] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(bytes);
+          return StorageChange{before, after};
+        },
+        object(constraint));
+  }
+  [[nodiscard]] Expected<void> erased_examine(const void* selected, NodeRef node,
+                                              DataContext& context) const override {
+    if (!has("examine")) return {};
+    Hook::Parts parts = at(node);
+    parts.data = &context;
+    caller_.call("examine", parts, nothing, object(selected));
+    return {};
+  }
+  [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
+    if (!has("rewriter")) return {};
+    Hook::Parts parts = at(node);
+    parts.rewriting = &context;
+    caller_.call("rewriter", parts, nothing);
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool has(std::string_view hook) const {
+    return std::ranges::find(declaration_.hooks, hook) != declaration_.hooks.end();
+  }
+  static Hook::Parts at(NodeRef node) { return {.graph = node.graph, .node = node}; }
+  static const nb::object& object(const void* constraint) {
+    return static_cast<const Constraint*>(constraint)->object();
+  }
+
+  Declaration declaration_;
+  Caller caller_;
+};
+
+// Keeps the states that phase 1 found for the hooks of those after it.
+class StateKeeper final : public PhaseObserver {
+ public:
+  explicit StateKeeper(HookRun& run) : run_(run) {}
+  void after_eligibility(const GraphView&, const Eligibility& found) override {
+    run_.found = found;
+  }
+
+ private:
+  HookRun& run_;
+};
+
+struct Asked {
+  PreparedRun prepared;
+  std::optional<Plan> plan;
+};
+
+Expected<Asked> prepare(const Model& model, Registry registry, Recipe recipe,
+                        const std::optional<std::string>& plan, const RunContext& context) {
+  std::optional<Plan> given;
+  if (plan) {
+    QUADRANT_TRY(given, parse_plan(*plan));
+  }
+  const ScopeOptions patterns{recipe.include, recipe.exclude};
+  QUADRANT_CHECK(check_patterns(patterns));
+  QUADRANT_TRY(Scope scope, find_scope(*model.graph, registry, patterns, {}));
+  auto gains = recipe.gain.empty() ? std::make_unique<CarriedGain>() : make_gain_model(recipe.gain);
+  if (gains == nullptr) {
+    return fail(ErrorCode::usage, "there is no gain model '" + recipe.gain + "'");
+  }
+  return Asked{PreparedRun{.context = context,
+                           .model = model.path,
+                           .graph = *model.graph,
+                           .registry = std::move(registry),
+                           .gains = std::move(gains),
+                           .vetoes = std::move(scope.vetoes),
+                           .value_vetoes = std::move(scope.value_vetoes),
+                           .rules = {},
+                           .couplings = {},
+                           .recipe = {std::move(recipe), {}},
+                           .steps = {},
+                           .weights = {},
+                           .rounding = {}},
+               std::move(given)};
+}
+
+Expected<RunResult> run_phases(Asked asked, HookRun& run) {
+  StateKeeper keeper(run);
+  QuantizeOptions options = asked.prepared.engine_options();
+  options.plan = asked.plan ? &*asked.plan : nullptr;
+  options.executor = nullptr;  // hooks hold the GIL: one at a time
+  options.observer = &keeper;
+  QUADRANT_TRY(QuantizeResult done,
+               in_file(quantize(asked.prepared.graph, asked.prepared.registry, options),
+                       asked.prepared.model));
+  // Rewriters may have made what no operation is.
+  QUADRANT_CHECK(in_file(verify(done.graph), asked.prepared.model));
+  return RunResult{std::move(asked.prepared), std::move(done)};
+}
+
+ParentsPattern pattern_of(const std::vector<std::tuple<unsigned, bool, bool>>& operands) {
+  ParentsPattern made;
+  made.size = std::min(operands.size(), ParentsPattern::capacity);
+  for (std::size_t i = 0; i < made.size; ++i) {
+    const auto& [states, is_optional, is_variadic] = operands[i];
+    made.operands[i] = {static_cast<std::uint8_t>(states), is_optional, is_variadic};
+  }
+  return made;
+}
+
+}  // namespace
+
+SchemeBuilder::SchemeBuilder(std::string name, std::string options, nb::object adapter)
+    : builder_(std::make_unique<PythonScheme>(std::move(name), std::move(options),
+                                              Caller(run_, std::move(adapter)))) {}
+
+void SchemeBuilder::add(const std::string& op, std::string name,
+                        const std::vector<std::vector<std::tuple<unsigned, bool, bool>>>& patterns,
+                        bool is_consumer, const std::vector<std::string>& hooks,
+                        nb::object adapter) {
+  PythonMethod::Declaration declaration{std::move(name), {}, is_consumer, hooks};
+  for (const auto& each : patterns) declaration.patterns.push_back(pattern_of(each));
+  builder_->add(
+      op, std::make_unique<PythonMethod>(std::move(declaration), Caller(run_, std::move(adapter))));
+}
+
+std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session,
+                                                const Model& model, const std::string& gain,
+                                                const std::string& policy, bool leave_non_finite,
+                                                std::vector<std::string> include,
+                                                std::vector<std::string> exclude,
+                                                const std::optional<std::string>& plan) {
+  Recipe recipe;
+  recipe.gain = gain;
+  recipe.policy = policy;
+  recipe.non_finite = leave_non_finite ? NonFinitePolicy::leave_float : NonFinitePolicy::refuse;
+  recipe.include = std::move(include);
+  recipe.exclude = std::move(exclude);
+  run_->carries_gains = gain.empty();
+  RunResult done = session->run([&](const RunContext& context) -> Expected<RunResult> {
+    // The thread's state lives as long as the run; hooks then take the GIL without making one.
+    const nb::gil_scoped_acquire gil;
+    const nb::gil_scoped_release no_gil;
+    run_->stop = context.stop;
+    const KnownConstraints::Scope known(run_->known);
+    QUADRANT_TRY(Registry registry, std::move(*builder_).freeze());
+    QUADRANT_TRY(Asked asked,
+                 prepare(model, std::move(registry), std::move(recipe), plan, context));
+    return run_phases(std::move(asked), *run_);
+  });
+  run_->found.reset();
+  run_->known = {};
+  return std::make_shared<Result>(std::move(session), std::move(done));
+}
+
+}  // namespace quadrant::python
