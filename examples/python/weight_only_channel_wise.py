@@ -172,6 +172,16 @@ class ConvolutionQuantizationMethod(ProductQuantizationMethod):
         return [(1, 0)]
 
 
+@register_quantizer(quantization=WeightOnlyChannelWise, op_type="gather")
+@requires_parents(AnyQuantizable, AnyState)
+class LookupQuantizationMethod(ProductQuantizationMethod):
+    """A scale for each row of an embedding."""
+
+    def kept_axes(self, node):
+        rank = len(node.parents[0].shape)
+        return [(0, node.attributes.get("axis", 0) % rank)] if rank >= 2 else []
+
+
 def quantize_weight_only(graph, **kwargs):
     return quantise_graph(graph=graph, quantization=WeightOnlyChannelWise(), gain="bytes", **kwargs)
 

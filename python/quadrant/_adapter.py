@@ -43,15 +43,18 @@ class _Trial(Asking):
         self._hook = hook
         self._parents = node.parents
         self._asked: list[tuple[int, QuantizationConstraint]] = []
+        self._places: dict[int, list[int]] = {}  # in `_asked`, by operand
         self.answers = answers
 
     def ask(self, operand: int, constraint: QuantizationConstraint, codes: bool) -> bool:
         parent = self._parents[operand]
         if parent is None or self._hook.state(parent._node) != Quantizable.index:
             return False  # known, whatever else comes true
-        for known, answer in zip(self._asked, self.answers, strict=False):
-            if known[0] == operand and same(known[1], constraint):
-                return answer
+        places = self._places.setdefault(operand, [])
+        for place in places:
+            if same(self._asked[place][1], constraint):
+                return self.answers[place]
+        places.append(len(self._asked))
         self._asked.append((operand, constraint))
         if len(self._asked) > len(self.answers):
             self.answers.append(True)

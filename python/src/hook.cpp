@@ -9,6 +9,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/encode_constant.hpp"
@@ -106,6 +107,12 @@ const GraphView& Node::graph() const {
   return graph;
 }
 
+Value Node::value(const Hook& hook) const {
+  if (hook_.get() != &hook) refuse_call("an operation is good in the call that it was given to");
+  static_cast<void>(graph());
+  return value_;
+}
+
 std::string_view Node::kind() const { return graph().kind(value_.node); }
 
 std::string_view Node::name() const { return graph().value_name(value_); }
@@ -182,12 +189,12 @@ RewriteContext& Hook::rewriting() const { return part(parts_.rewriting, "rewrite
 
 unsigned Hook::state(const Node& of) const {
   if (parts_.eligibility != nullptr) {
-    return static_cast<unsigned>(parts_.eligibility->state(of.value()));
+    return static_cast<unsigned>(parts_.eligibility->state(value(of)));
   }
   const Eligibility& found = part(parts_.found, "hooks that run in a phase");
   // What phase 4 made was not there in phase 1.
-  const bool is_known = found.numbering()->contains(of.value());
-  return static_cast<unsigned>(is_known ? found.state(of.value()) : State::Unquantized);
+  const bool is_known = found.numbering()->contains(value(of));
+  return static_cast<unsigned>(is_known ? found.state(value(of)) : State::Unquantized);
 }
 
 unsigned Hook::match() const {
@@ -228,9 +235,9 @@ void Hook::refuse(std::string_view why) {
 nb::object Hook::form(const Node& of) const {
   const Constraint* found = nullptr;
   if (parts_.offers != nullptr) {
-    found = static_cast<const Constraint*>(parts_.offers->selected(of.value()));
+    found = static_cast<const Constraint*>(parts_.offers->selected(value(of)));
   } else {
-    found = part(parts_.rewriting, "forward and rewriters").form<Constraint>(of.value());
+    found = part(parts_.rewriting, "forward and rewriters").form<Constraint>(value(of));
   }
   return found == nullptr ? nb::none() : found->object();
 }
@@ -259,14 +266,18 @@ nb::object Hook::kept(std::size_t index) const {
 }
 
 void Hook::set_type(const Node& of, const CodesType& type) {
-  const Shape& shape = rewriting().view().type(of.value()).shape;
-  value_of(rewriting().set_quantized(of.value(), fitting(type, shape)));
+  const Shape& shape = rewriting().view().type(value(of)).shape;
+  value_of(rewriting().set_quantized(value(of), fitting(type, shape)));
 }
 
 void Hook::set_constant(const Node& of, nb::handle codes, const CodesType& type) {
   Constant contents = constant_of(codes);
-  if (graph().constant(of.value().node) == nullptr) {
+  const NodeId node = value(of).node;
+  if (graph().constant(node) == nullptr) {
     refuse_call("'" + std::string(of.name()) + "' is no constant, which could have codes");
+  }
+  if (contents.shape() != graph().type(value(of)).shape) {
+    refuse_call("codes of '" + std::string(of.name()) + "' are of another shape than the weight");
   }
   if (contents.element() != type.quantization.storage()) {
     refuse_call("codes of '" + std::string(of.name()) + "' are " +
@@ -274,18 +285,26 @@ void Hook::set_constant(const Node& of, nb::handle codes, const CodesType& type)
                 std::string(to_string(type.quantization.storage())));
   }
   const Quantization& quantization = fitting(type, contents.shape());
-  value_of(rewriting().graph().set_constant(of.value().node, std::move(contents), quantization));
+  value_of(rewriting().graph().set_constant(node, std::move(contents), quantization));
 }
 
 void Hook::set_operand(const Node& user, std::uint32_t operand, const Node& value) {
-  value_of(rewriting().graph().set_operand(user.value().node, operand, value.value()));
+  const NodeId node = this->value(user).node;
+  if (operand >= graph().operands(node).size()) {
+    refuse_call("'" + std::string(user.label()) + "' has no operand " + std::to_string(operand));
+  }
+  value_of(rewriting().graph().set_operand(node, operand, this->value(value)));
 }
 
 Node Hook::emit(std::string_view kind, const std::vector<std::optional<Node>>& operands,
                 std::string name, std::string_view element, const Extents& shape,
                 const std::optional<CodesType>& type, const nb::dict& attributes) {
+  if (kind.empty() || kind == ops::Constant::kind || kind == ops::Input::kind ||
+      kind == ops::Output::kind) {
+    refuse_call("operations are emitted, and not '" + std::string(kind) + "'");
+  }
   std::vector<Value> values;
-  for (const auto& each : operands) values.push_back(each ? each->value() : Value{});
+  for (const auto& each : operands) values.push_back(each ? value(*each) : Value{});
   TensorType made{element_of(element), shape_of(shape), {}};
   made.quantization = fitting(type, made.shape);
   return node(value_of(rewriting().emit(kind, std::move(values), std::move(name), std::move(made),
@@ -300,7 +319,7 @@ Node Hook::emit_constant(std::string name, nb::handle array, const std::optional
 }
 
 void Hook::replace(const Node& of, const Node& made) {
-  value_of(rewriting().replace(of.value(), made.value()));
+  value_of(rewriting().replace(value(of), value(made)));
 }
 
 nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,

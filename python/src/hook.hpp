@@ -35,7 +35,8 @@ class Node {
  public:
   Node(std::shared_ptr<const Hook> hook, Value value) : hook_(std::move(hook)), value_(value) {}
 
-  [[nodiscard]] Value value() const noexcept { return value_; }
+  /// Throws a Failure where it is of another call than `hook`, or not in the graph any more.
+  [[nodiscard]] Value value(const Hook& hook) const;
   [[nodiscard]] std::uint32_t result() const noexcept { return value_.result; }
   /// Tells values of one run apart.
   [[nodiscard]] std::tuple<std::uint32_t, std::uint32_t, std::uint32_t> id() const noexcept {
@@ -90,6 +91,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
   [[nodiscard]] Node node() const { return node({parts_.node.id, 0}); }
   [[nodiscard]] const GraphView& graph() const;
 
+  /// The value that a hook made. It throws as `Node::value`.
+  [[nodiscard]] Value value(const Node& made) const { return made.value(*this); }
   /// Of phase 1, of the value: an index of State.
   [[nodiscard]] unsigned state(const Node& of) const;
   /// What the patterns say, as a state.

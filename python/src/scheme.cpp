@@ -32,7 +32,7 @@ class Caller {
   Caller(std::shared_ptr<const HookRun> run, nb::object adapter)
       : run_(std::move(run)), adapter_(hold(std::move(adapter))) {}
 
-  // `read(answer)` makes what C++ takes of what Python returned.
+  // `read(answer, made)` makes what C++ takes of what Python returned in the call `made`.
   template <class Read, class... Arguments>
   auto call(const char* hook, Hook::Parts parts, Read read, const Arguments&... arguments) const {
     if (run_->stop.stop_requested()) throw StoppableExecutor::Stopped();
@@ -41,7 +41,7 @@ class Caller {
     const nb::gil_scoped_acquire gil;
     const auto made = std::make_shared<Hook>(parts);
     const Closing closing{*made};
-    return read(adapter_->attr(hook)(made, arguments...));
+    return read(adapter_->attr(hook)(made, arguments...), *made);
   }
 
  private:
@@ -57,7 +57,7 @@ class Caller {
   Held adapter_;
 };
 
-constexpr auto nothing = [](const nb::object&) {};
+constexpr auto nothing = [](const nb::object&, const Hook&) {};
 
 class PythonScheme final : public Scheme {
  public:
@@ -74,7 +74,8 @@ class PythonScheme final : public Scheme {
     const GraphView& graph = context.view();
     return caller_.call(
         "leave", {.graph = &graph, .node = {&graph, quantized.node}, .rewriting = &context},
-        [](const nb::object& made) { return nb::cast<Node>(made).value(); }, quantized.result);
+        [](const nb::object& real, const Hook& call) { return call.value(nb::cast<Node>(real)); },
+        quantized.result);
   }
 
   [[nodiscard]] bool can_enter() const noexcept override { return false; }
@@ -138,7 +139,7 @@ class PythonMethod final : public QuantizationMethod {
     Hook::Parts parts = at(node);
     parts.method = this;
     parts.eligibility = &context;
-    return caller_.call("check_eligibility", parts, [](const nb::object& answer) {
+    return caller_.call("check_eligibility", parts, [](const nb::object& answer, const Hook&) {
       auto [state, why] = nb::cast<std::pair<unsigned, std::string>>(answer);
       return Verdict{static_cast<State>(state), std::move(why)};
     });
@@ -173,7 +174,7 @@ class PythonMethod final : public QuantizationMethod {
     if (!has("storage")) return std::nullopt;
     return caller_.call(
         "storage", at(node),
-        [](const nb::object& bytes) -> std::optional<StorageChange> {
+        [](const nb::object& bytes, const Hook&) -> std::optional<StorageChange> {
           if (bytes.is_none()) return std::nullopt;
           const auto [before, after] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(bytes);
           return StorageChange{before, after};
