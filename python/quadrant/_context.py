@@ -184,9 +184,14 @@ class QuantizationContext:
         contents = packed_codes(found, type) if type else packed(found, element_of(found.dtype))
         return Op(self._hook.emit_constant(name, contents, type._handle if type else None))
 
-    def replace(self, value: Op, made: Op) -> None:
-        """`made` takes the place of a result of the node, for all who read it."""
-        self._hook.replace(value._node, made._node)
+    def relabel(self, codes: Op, type: QuantizedType) -> Op:
+        """The same integers, which stand for something else."""
+        plain = self.emit("storage_cast", [codes], dtype=codes.dtype)
+        return self.emit("storage_cast", [plain], type=type)
+
+    def replace(self, value: Op, made: Op, *, suffix: str = "_replaced") -> None:
+        """`made` takes the place and the name of a result of the node, which gets the suffix behind its own."""
+        self._hook.take_place(value._node, made._node, suffix)
 
     # What states are in this phase
 

@@ -318,8 +318,8 @@ Node Hook::emit_constant(std::string name, nb::handle array, const std::optional
       rewriting().emit_constant(std::move(name), std::move(contents), std::move(quantization))));
 }
 
-void Hook::replace(const Node& of, const Node& made) {
-  value_of(rewriting().replace(value(of), value(made)));
+void Hook::take_place(const Node& of, const Node& made, std::string_view suffix) {
+  value_of(rewriting().take_place(value(of), value(made), suffix));
 }
 
 nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,

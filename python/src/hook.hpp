@@ -123,7 +123,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
                           const std::optional<CodesType>& type, const nb::dict& attributes);
   [[nodiscard]] Node emit_constant(std::string name, nb::handle array,
                                    const std::optional<CodesType>& type);
-  void replace(const Node& of, const Node& made);
+  void take_place(const Node& of, const Node& made, std::string_view suffix);
 
  private:
   template <class Part>

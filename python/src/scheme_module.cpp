@@ -57,7 +57,7 @@ void bind_schemes(nb::module_& m) {
       .def("emit", &Hook::emit, "kind"_a, "operands"_a, "name"_a, "element"_a, "shape"_a.none(),
            "type"_a.none(), "attributes"_a)
       .def("emit_constant", &Hook::emit_constant, "name"_a, "array"_a, "type"_a.none())
-      .def("replace", &Hook::replace);
+      .def("take_place", &Hook::take_place);
 
   m.def("runs_hooks", &KnownConstraints::is_kept);
   nb::class_<SchemeBuilder>(m, "SchemeBuilder")
