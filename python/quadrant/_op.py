@@ -28,7 +28,7 @@ class QuantizedType:
 
     Args:
         dtype: Of the codes, ``"int8"``, ``"uint4"``.
-        scales: float32 or float16: one number; one for each index of ``axis``; with blocks, an array like the weight
+        scales: float16, or numbers that become float32: one number; one for each index of ``axis``; with blocks, an array like the weight
             with ``axis`` divided by ``block_size``, rounded up.
         axis: Along which scales differ. None: one scale for all.
         block_size: Elements along ``axis`` that share a scale; 0: none do.
@@ -51,7 +51,7 @@ class QuantizedType:
         element = element_of(dtype)
         least, most = range or _range(dtype)
         found = np.asarray(scales)
-        found = found if found.dtype in (np.float16, np.float64) else found.astype(np.float32)
+        found = found if found.dtype == np.float16 else found.astype(np.float32)
         points = None
         if zero_points is not None:
             points = packed(np.asarray(zero_points).astype(_PLAIN.get(dtype, dtype)), element)
