@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "session.hpp"
+
 namespace quadrant::python {
 namespace {
 
@@ -61,35 +63,18 @@ bool comes_before(std::string_view first, std::string_view second) {
 
 }  // namespace
 
-Held hold(nb::object object) {
-  return {new nb::object(std::move(object)), [](const nb::object* last) noexcept {
-            const nb::gil_scoped_acquire gil;
-            delete last;  // NOLINT(*-owning-memory): whose `new` stands above
-          }};
-}
-
-Constraint::Constraint(nb::object object) {
-  const nb::object key = object.attr("hash")();
-  const Py_hash_t hash = PyObject_Hash(key.ptr());
-  if (hash == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
-  Data data{.hash = static_cast<std::size_t>(hash),
-            .text = nb::cast<std::string>(nb::str(object)),
-            .gain = gain_of(object)};
-  data.object = hold(std::move(object));
-  data_ = std::make_shared<const Data>(std::move(data));
-  if (known_here != nullptr) known_here->add(*this);
+Constraint::Constraint(const nb::object& object) : gain_(gain_of(object)) {
+  if (known_here == nullptr) {
+    throw Failure({ErrorCode::usage, "a hook asks in the thread in which it is called", {}, {}});
+  }
+  data_ = known_here->find_or_add(object);
 }
 
 std::optional<Constraint> Constraint::parse(std::string_view text) {
-  return known_here == nullptr ? std::nullopt : known_here->find(text);
-}
-
-bool operator==(const Constraint& a, const Constraint& b) {
-  if (a.data_ == b.data_) return true;
-  if (a.hash() != b.hash()) return false;
-  const nb::gil_scoped_acquire gil;
-  return a.object().type().is(b.object().type()) &&
-         nb::cast<bool>(nb::bool_(a.object().attr("check")(b.object())));
+  if (known_here == nullptr) return std::nullopt;
+  const auto found = known_here->by_text_.find(std::string(text));
+  if (found == known_here->by_text_.end()) return std::nullopt;
+  return Constraint(found->second);
 }
 
 bool operator<(const Constraint& a, const Constraint& b) {
@@ -103,9 +88,29 @@ KnownConstraints::Scope::~Scope() { known_here = before_; }
 
 bool KnownConstraints::is_kept() noexcept { return known_here != nullptr; }
 
-std::optional<Constraint> KnownConstraints::find(std::string_view text) const {
-  const auto found = by_text_.find(std::string(text));
-  return found == by_text_.end() ? std::nullopt : std::optional(found->second);
+void KnownConstraints::release() noexcept {
+  for (const auto& [hash, data] : by_hash_) data->object.reset();
+  by_hash_.clear();
+  by_text_.clear();
+}
+
+std::shared_ptr<Constraint::Data> KnownConstraints::find_or_add(const nb::object& object) {
+  const nb::object key = object.attr("hash")();
+  const Py_hash_t signed_hash = PyObject_Hash(key.ptr());
+  if (signed_hash == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const auto hash = static_cast<std::size_t>(signed_hash);
+  const auto [first, last] = by_hash_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    const nb::object& other = known->second->object;
+    const bool is_same =
+        object.type().is(other.type()) && nb::cast<bool>(nb::bool_(other.attr("check")(object)));
+    if (is_same) return known->second;
+  }
+  auto added = std::make_shared<Constraint::Data>(
+      Constraint::Data{object, hash, nb::cast<std::string>(nb::str(object))});
+  by_hash_.emplace(hash, added);
+  by_text_.try_emplace(added->text, added);
+  return added;
 }
 
 }  // namespace quadrant::python

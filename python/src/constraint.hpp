@@ -16,44 +16,45 @@ namespace quadrant::python {
 
 namespace nb = nanobind;
 
-/// A Python object that any thread may let go of.
-using Held = std::shared_ptr<const nb::object>;
-[[nodiscard]] Held hold(nb::object object);
-
 /// A QuantizationConstraint of Python. What the engine compares, hashes and prints is asked of the
-/// object once; of two that are alike in that, its `check` is asked, which may raise. Copies share
-/// all of it and need no GIL.
+/// object once; of two that hash alike, its `check`, which may raise. Copies share all of it and
+/// need no GIL.
 class Constraint {
  public:
-  /// Needs the GIL; throws what the object's methods raise.
-  explicit Constraint(nb::object object);
+  /// Needs the GIL, and a KnownConstraints::Scope; throws what the object's methods raise.
+  explicit Constraint(const nb::object& object);
 
   [[nodiscard]] std::size_t hash() const noexcept { return data_->hash; }
   [[nodiscard]] std::string print() const { return data_->text; }
   /// One of the constraints that the run of this thread has met, by its text.
   [[nodiscard]] static std::optional<Constraint> parse(std::string_view text);
-  [[nodiscard]] const nb::object& object() const noexcept { return *data_->object; }
+  /// The first that was met of all that are equal. None once the run is over.
+  [[nodiscard]] const nb::object& object() const noexcept { return data_->object; }
   /// What it carries for whoever asks it.
-  [[nodiscard]] Gain gain() const noexcept { return data_->gain; }
+  [[nodiscard]] Gain gain() const noexcept { return gain_; }
 
-  friend bool operator==(const Constraint& a, const Constraint& b);
+  /// Those of one run share their data if they are equal.
+  friend bool operator==(const Constraint& a, const Constraint& b) { return a.data_ == b.data_; }
   /// By text, in which numbers count as numbers: `axis=2` before `axis=10`.
   friend bool operator<(const Constraint& a, const Constraint& b);
 
  private:
+  friend class KnownConstraints;
   struct Data {
-    Held object;
+    nb::object object;
     std::size_t hash = 0;
     std::string text;
-    Gain gain;
   };
-  std::shared_ptr<const Data> data_;
+  explicit Constraint(std::shared_ptr<Data> data) : data_(std::move(data)) {}
+
+  std::shared_ptr<Data> data_;
+  Gain gain_;
 };
 
-/// The constraints that one run has met: what the texts of a plan mean.
+/// The constraints that one run has met, each once.
 class KnownConstraints {
  public:
-  /// Until its end, constraints that this thread makes are kept in `known`, and found there.
+  /// Until its end, constraints that this thread makes are those of `known`.
   class Scope {
    public:
     explicit Scope(KnownConstraints& known) noexcept;
@@ -67,11 +68,15 @@ class KnownConstraints {
   /// Whether this thread has such a scope: it runs the phases, or one of their hooks.
   [[nodiscard]] static bool is_kept() noexcept;
 
-  void add(const Constraint& constraint) { by_text_.try_emplace(constraint.print(), constraint); }
-  [[nodiscard]] std::optional<Constraint> find(std::string_view text) const;
+  /// Lets go of the objects, which may refer to what refers to the run. Needs the GIL.
+  void release() noexcept;
 
  private:
-  std::unordered_map<std::string, Constraint> by_text_;
+  friend class Constraint;
+  [[nodiscard]] std::shared_ptr<Constraint::Data> find_or_add(const nb::object& object);
+
+  std::unordered_multimap<std::size_t, std::shared_ptr<Constraint::Data>> by_hash_;
+  std::unordered_map<std::string, std::shared_ptr<Constraint::Data>> by_text_;
 };
 
 }  // namespace quadrant::python

@@ -33,6 +33,7 @@ ElementType element_of(std::string_view name) {
 Shape shape_of(const Extents& extents) {
   if (!extents) return {};
   std::vector<Extent> all;
+  all.reserve(extents->size());
   for (const auto& each : *extents) all.push_back(Extent::of(each));
   return Shape(std::move(all));
 }
@@ -53,10 +54,8 @@ nb::object attribute_to_python(const Attribute& attribute) {
 
 template <class T>
 bool all_are(nb::handle list) {
-  for (const nb::handle each : list) {
-    if (!nb::isinstance<T>(each)) return false;
-  }
-  return true;
+  return std::all_of(list.begin(), list.end(),
+                     [](nb::handle each) { return nb::isinstance<T>(each); });
 }
 
 Attribute attribute_of(const std::string& name, nb::handle given) {
@@ -123,6 +122,7 @@ Extents Node::shape() const {
   const Shape& shape = graph().type(value_).shape;
   if (!shape.is_ranked()) return std::nullopt;
   std::vector<std::optional<std::int64_t>> extents;
+  extents.reserve(shape.extents().size());
   for (const Extent extent : shape.extents()) extents.push_back(extent.known());
   return extents;
 }
@@ -131,6 +131,7 @@ std::string_view Node::element() const { return to_string(graph().type(value_).e
 
 std::vector<std::optional<Node>> Node::operands() const {
   std::vector<std::optional<Node>> all;
+  all.reserve(graph().operands(value_.node).size());
   for (const Value value : graph().operands(value_.node)) {
     all.push_back(value.is_absent() ? std::nullopt : std::optional(Node(hook_, value)));
   }
@@ -139,6 +140,7 @@ std::vector<std::optional<Node>> Node::operands() const {
 
 std::vector<Node> Node::results() const {
   std::vector<Node> all;
+  all.reserve(graph().result_count(value_.node));
   for (std::uint32_t i = 0; i < graph().result_count(value_.node); ++i) {
     all.emplace_back(hook_, Value{value_.node, i});
   }
@@ -204,22 +206,24 @@ unsigned Hook::match() const {
 }
 
 void Hook::need(std::uint32_t operand, const nb::object& constraint) {
+  RequestCollector& asks = part(parts_.asks, "callback");
   const Constraint wanted(constraint);
-  part(parts_.asks, "callback").need(operand, &wanted);
+  asks.need(operand, &wanted);
 }
 
 void Hook::end_alternative() { part(parts_.asks, "callback").end_alternative(Gain{}); }
 
 void Hook::benefit(std::uint32_t operand, const nb::object& constraint, bool takes_codes) {
+  RequestCollector& asks = part(parts_.asks, "request");
   const Constraint wanted(constraint);
-  part(parts_.asks, "request")
-      .benefit(operand, &wanted, parts_.carries_gains ? std::optional(wanted.gain()) : std::nullopt,
-               takes_codes);
+  const auto gain = parts_.carries_gains ? std::optional(wanted.gain()) : std::nullopt;
+  asks.benefit(operand, &wanted, gain, takes_codes);
 }
 
 void Hook::produce(const nb::object& constraint) {
+  RequestCollector& asks = part(parts_.asks, "request");
   const Constraint wanted(constraint);
-  part(parts_.asks, "request").produce(&wanted);
+  asks.produce(&wanted);
 }
 
 void Hook::refuse(std::string_view why) {
@@ -248,8 +252,8 @@ nb::object Hook::read(std::uint32_t operand) const {
 }
 
 void Hook::offer(const nb::object& constraint) {
-  const Constraint offered(constraint);
   ForwardContext& offers = part(parts_.offers, "forward");
+  const Constraint offered(constraint);
   for (std::uint32_t i = 0; i < parts_.graph->result_count(parts_.node.id); ++i) {
     offers.offer(i, &offered);
   }
@@ -304,6 +308,7 @@ Node Hook::emit(std::string_view kind, const std::vector<std::optional<Node>>& o
     refuse_call("operations are emitted, and not '" + std::string(kind) + "'");
   }
   std::vector<Value> values;
+  values.reserve(operands.size());
   for (const auto& each : operands) values.push_back(each ? value(*each) : Value{});
   TensorType made{element_of(element), shape_of(shape), {}};
   made.quantization = fitting(type, made.shape);

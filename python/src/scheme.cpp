@@ -5,10 +5,13 @@
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
+#include <map>
 #include <source_location>
+#include <unordered_map>
 #include <utility>
 
 #include "pipeline/name_scope.hpp"
+#include "quadrant/ir/topology.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/recipe/plan_json.hpp"
 
@@ -29,19 +32,23 @@ class CarriedGain final : public GainModel {
 // Calls hooks of Python, each with a Hook that is over when it returns.
 class Caller {
  public:
-  Caller(std::shared_ptr<const HookRun> run, nb::object adapter)
-      : run_(std::move(run)), adapter_(hold(std::move(adapter))) {}
+  // `adapter`: which of the run's.
+  Caller(std::shared_ptr<const HookRun> run, std::size_t adapter)
+      : run_(std::move(run)), adapter_(adapter) {}
+
+  [[nodiscard]] bool is_over() const noexcept { return run_->adapters.empty(); }
 
   // `read(answer, made)` makes what C++ takes of what Python returned in the call `made`.
   template <class Read, class... Arguments>
   auto call(const char* hook, Hook::Parts parts, Read read, const Arguments&... arguments) const {
+    if (is_over()) throw Failure({ErrorCode::usage, "the run is over", {}, {}});
     if (run_->stop.stop_requested()) throw StoppableExecutor::Stopped();
-    parts.found = run_->found ? &*run_->found : nullptr;
+    if (const auto& found = run_->found) parts.found = &*found;
     parts.carries_gains = run_->carries_gains;
     const nb::gil_scoped_acquire gil;
     const auto made = std::make_shared<Hook>(parts);
     const Closing closing{*made};
-    return read(adapter_->attr(hook)(made, arguments...), *made);
+    return read(run_->adapters[adapter_].attr(hook)(made, arguments...), *made);
   }
 
  private:
@@ -54,7 +61,7 @@ class Caller {
   };
 
   std::shared_ptr<const HookRun> run_;
-  Held adapter_;
+  std::size_t adapter_;
 };
 
 constexpr auto nothing = [](const nb::object&, const Hook&) {};
@@ -133,16 +140,17 @@ class PythonMethod final : public QuantizationMethod {
     return std::source_location::current();
   }
 
+  // Summaries ask again when the run is over, for nodes that were excluded, too.
   [[nodiscard]] Verdict check_eligibility(NodeRef node,
                                           const EligibilityContext& context) const override {
     if (!has("check_eligibility")) return QuantizationMethod::check_eligibility(node, context);
-    Hook::Parts parts = at(node);
-    parts.method = this;
-    parts.eligibility = &context;
-    return caller_.call("check_eligibility", parts, [](const nb::object& answer, const Hook&) {
-      auto [state, why] = nb::cast<std::pair<unsigned, std::string>>(answer);
-      return Verdict{static_cast<State>(state), std::move(why)};
-    });
+    if (caller_.is_over()) {
+      const auto known = verdicts_.find(node.id.index);
+      return known == verdicts_.end() ? Verdict{} : known->second;
+    }
+    Verdict verdict = verdict_of(node, context);
+    verdicts_.try_emplace(node.id.index, verdict);
+    return verdict;
   }
   void erased_possible(NodeRef, PossibilityContext&) const override {}
   void erased_callback(const void* wanted, NodeRef node, RequestCollector& asks) const override {
@@ -169,17 +177,14 @@ class PythonMethod final : public QuantizationMethod {
     parts.offers = &offers;
     caller_.call("forward", parts, nothing);
   }
+  // Reports ask again when the run is over.
   [[nodiscard]] std::optional<StorageChange> erased_storage(const void* constraint,
                                                             NodeRef node) const override {
     if (!has("storage")) return std::nullopt;
-    return caller_.call(
-        "storage", at(node),
-        [](const nb::object& bytes, const Hook&) -> std::optional<StorageChange> {
-          if (bytes.is_none()) return std::nullopt;
-          const auto [before, after] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(bytes);
-          return StorageChange{before, after};
-        },
-        object(constraint));
+    const std::pair key{node.id.index, constraint};
+    if (!caller_.is_over()) storage_[key] = storage(constraint, node);
+    const auto known = storage_.find(key);
+    return known == storage_.end() ? std::nullopt : known->second;
   }
   [[nodiscard]] Expected<void> erased_examine(const void* selected, NodeRef node,
                                               DataContext& context) const override {
@@ -206,8 +211,31 @@ class PythonMethod final : public QuantizationMethod {
     return static_cast<const Constraint*>(constraint)->object();
   }
 
+  [[nodiscard]] Verdict verdict_of(NodeRef node, const EligibilityContext& context) const {
+    Hook::Parts parts = at(node);
+    parts.method = this;
+    parts.eligibility = &context;
+    return caller_.call("check_eligibility", parts, [](const nb::object& answer, const Hook&) {
+      auto [state, why] = nb::cast<std::pair<unsigned, std::string>>(answer);
+      return Verdict{static_cast<State>(state), std::move(why)};
+    });
+  }
+  [[nodiscard]] std::optional<StorageChange> storage(const void* constraint, NodeRef node) const {
+    return caller_.call(
+        "storage", at(node),
+        [](const nb::object& bytes, const Hook&) -> std::optional<StorageChange> {
+          if (bytes.is_none()) return std::nullopt;
+          const auto [before, after] = nb::cast<std::pair<std::uint64_t, std::uint64_t>>(bytes);
+          return StorageChange{before, after};
+        },
+        object(constraint));
+  }
+
   Declaration declaration_;
   Caller caller_;
+  // Of nodes, and of these with a constraint. Written while the run calls, in one thread.
+  mutable std::unordered_map<std::uint32_t, Verdict> verdicts_;
+  mutable std::map<std::pair<std::uint32_t, const void*>, std::optional<StorageChange>> storage_;
 };
 
 // Keeps the states that phase 1 found for the hooks of those after it.
@@ -220,6 +248,15 @@ class StateKeeper final : public PhaseObserver {
 
  private:
   HookRun& run_;
+};
+
+// Ends the run, with whatever outcome.
+struct Ending {
+  explicit Ending(HookRun& of) : run(of) {}
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  ~Ending() { run.end(); }
+  HookRun& run;
 };
 
 struct Asked {
@@ -257,6 +294,12 @@ Expected<Asked> prepare(const Model& model, Registry registry, Recipe recipe,
 }
 
 Expected<RunResult> run_phases(Asked asked, HookRun& run) {
+  const PreparedRun& prepared = asked.prepared;
+  if (!prepared.vetoes.empty() || !prepared.value_vetoes.empty()) {
+    // Once without them, which is what a summary compares with.
+    QUADRANT_TRY(const auto order, topological_order(prepared.graph));
+    static_cast<void>(detect_eligibility(prepared.graph, order, prepared.registry));
+  }
   StateKeeper keeper(run);
   QuantizeOptions options = asked.prepared.engine_options();
   options.plan = asked.plan ? &*asked.plan : nullptr;
@@ -282,9 +325,20 @@ ParentsPattern pattern_of(const std::vector<std::tuple<unsigned, bool, bool>>& o
 
 }  // namespace
 
+void HookRun::end() noexcept {
+  found.reset();
+  known.release();
+  adapters.clear();
+}
+
+std::size_t SchemeBuilder::keep(nb::object adapter) {
+  run_->adapters.push_back(std::move(adapter));
+  return run_->adapters.size() - 1;
+}
+
 SchemeBuilder::SchemeBuilder(std::string name, std::string options, nb::object adapter)
     : builder_(std::make_unique<PythonScheme>(std::move(name), std::move(options),
-                                              Caller(run_, std::move(adapter)))) {}
+                                              Caller(run_, keep(std::move(adapter))))) {}
 
 void SchemeBuilder::add(const std::string& op, std::string name,
                         const std::vector<std::vector<std::tuple<unsigned, bool, bool>>>& patterns,
@@ -292,8 +346,8 @@ void SchemeBuilder::add(const std::string& op, std::string name,
                         nb::object adapter) {
   PythonMethod::Declaration declaration{std::move(name), {}, is_consumer, hooks};
   for (const auto& each : patterns) declaration.patterns.push_back(pattern_of(each));
-  builder_->add(
-      op, std::make_unique<PythonMethod>(std::move(declaration), Caller(run_, std::move(adapter))));
+  builder_.add(op, std::make_unique<PythonMethod>(std::move(declaration),
+                                                  Caller(run_, keep(std::move(adapter)))));
 }
 
 std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session,
@@ -309,19 +363,18 @@ std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session
   recipe.include = std::move(include);
   recipe.exclude = std::move(exclude);
   run_->carries_gains = gain.empty();
+  const Ending ending{*run_};
   RunResult done = session->run([&](const RunContext& context) -> Expected<RunResult> {
     // The thread's state lives as long as the run; hooks then take the GIL without making one.
     const nb::gil_scoped_acquire gil;
     const nb::gil_scoped_release no_gil;
     run_->stop = context.stop;
     const KnownConstraints::Scope known(run_->known);
-    QUADRANT_TRY(Registry registry, std::move(*builder_).freeze());
+    QUADRANT_TRY(Registry registry, std::move(builder_).freeze());
     QUADRANT_TRY(Asked asked,
                  prepare(model, std::move(registry), std::move(recipe), plan, context));
     return run_phases(std::move(asked), *run_);
   });
-  run_->found.reset();
-  run_->known = {};
   return std::make_shared<Result>(std::move(session), std::move(done));
 }
 

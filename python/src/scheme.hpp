@@ -20,12 +20,17 @@
 
 namespace quadrant::python {
 
-/// What the hooks of one run share.
+/// What the hooks of one run share. What it holds of Python it lets go of when the run is over: it
+/// may refer to the result of the run, which refers to this.
 struct HookRun {
   std::stop_token stop;
   bool carries_gains = false;
-  std::optional<Eligibility> found;  ///< of phase 1, while the phases run
+  std::optional<Eligibility> found;  ///< of phase 1
   KnownConstraints known;
+  std::vector<nb::object> adapters;  ///< none: the run is over
+
+  /// Needs the GIL.
+  void end() noexcept;
 };
 
 /// A scheme and its methods, put together piece by piece.
@@ -52,8 +57,10 @@ class SchemeBuilder {
                                                  const std::optional<std::string>& plan);
 
  private:
+  [[nodiscard]] std::size_t keep(nb::object adapter);
+
   std::shared_ptr<HookRun> run_ = std::make_shared<HookRun>();
-  std::optional<RegistryBuilder> builder_;
+  RegistryBuilder builder_;
 };
 
 }  // namespace quadrant::python
