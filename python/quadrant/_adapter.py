@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import _quadrant
-from ._context import Asking, QuantizationContext, same
+from ._context import Asking, Parents, QuantizationContext, same
 from ._declare import HOOKS, Quantization, QuantizationConstraint, QuantizationMethod, Registered
 from ._errors import Error
 from ._op import Op
@@ -28,7 +28,8 @@ def guarded(name: str, node: Op, hook: Any, *arguments: Any) -> Any:
 class _Requests(Asking):
     """Those of `request`, which the engine hears at once."""
 
-    def __init__(self, hook: _quadrant.Hook) -> None:
+    def __init__(self, hook: _quadrant.Hook, parents: Parents) -> None:
+        super().__init__(parents)
         self._hook = hook
 
     def ask(self, operand: int, constraint: QuantizationConstraint, codes: bool) -> bool:
@@ -39,15 +40,15 @@ class _Requests(Asking):
 class _Trial(Asking):
     """Those of one call of `callback`, which presumes answers: those given, and True beyond them."""
 
-    def __init__(self, hook: _quadrant.Hook, node: Op, answers: list[bool]) -> None:
+    def __init__(self, hook: _quadrant.Hook, parents: Parents, answers: list[bool]) -> None:
+        super().__init__(parents)
         self._hook = hook
-        self._parents = node.parents
         self._asked: list[tuple[int, QuantizationConstraint]] = []
         self._places: dict[int, list[int]] = {}  # in `_asked`, by operand
         self.answers = answers
 
     def ask(self, operand: int, constraint: QuantizationConstraint, codes: bool) -> bool:
-        parent = self._parents[operand]
+        parent = self.parents.ops[operand]
         if parent is None or self._hook.state(parent._node) != Quantizable.index:
             return False  # known, whatever else comes true
         places = self._places.setdefault(operand, [])
@@ -113,7 +114,7 @@ class MethodAdapter:
 
     def request(self, hook: _quadrant.Hook) -> None:
         node = self._node(hook)
-        context = self._context(hook, node, _Requests(hook))
+        context = self._context(hook, node, _Requests(hook, Parents(node)))
         self._call("request", node, node, context)
         if context._why is not None:
             hook.refuse(context._why)
@@ -121,11 +122,12 @@ class MethodAdapter:
     def callback(self, hook: _quadrant.Hook, constraint: Any) -> None:
         """An alternative for each way in which parents may answer and the callback then accepts."""
         node = self._node(hook)
+        parents = Parents(node)
         answers: list[bool] = []
         accepts = False
         why = None
         for _ in range(MOST_TRIALS):
-            trial = _Trial(hook, node, answers)
+            trial = _Trial(hook, parents, answers)
             context = self._context(hook, node, trial)
             if self._accepts(constraint, node, context):
                 accepts = True

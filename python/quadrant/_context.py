@@ -24,8 +24,25 @@ def same(a: object, b: object) -> bool:
     return type(a) is type(b) and a.hash() == b.hash() and bool(a.check(b))  # type: ignore[attr-defined]
 
 
+class Parents:
+    """What a node reads: `ops`, in order, and as which operands."""
+
+    def __init__(self, node: Op) -> None:
+        self.ops = node.parents
+        self._operands: dict[Op, list[int]] = {}
+        for i, op in enumerate(self.ops):
+            if op is not None:
+                self._operands.setdefault(op, []).append(i)
+
+    def operands(self, value: Op) -> list[int]:
+        return self._operands.get(value, [])
+
+
 class Asking:
-    """Where a hook's requests go. `operand` is not absent, and can have what is asked for."""
+    """Where a hook's requests go. The graph does not change meanwhile."""
+
+    def __init__(self, parents: Parents) -> None:
+        self.parents = parents
 
     def ask(self, operand: int, constraint: QuantizationConstraint, codes: bool) -> bool:
         raise NotImplementedError
@@ -53,17 +70,15 @@ class QuantizationTable:
 
     def _find(self, key: Key) -> tuple[Op | None, list[int]]:
         """The value, and as which operands the node reads it."""
-        parents = self._context.node.parents
+        parents = self._context._parents()
         if isinstance(key, int):
-            if not 0 <= key < len(parents):
-                return None, []
-            return parents[key], [key]
+            return (parents.ops[key], [key]) if 0 <= key < len(parents.ops) else (None, [])
         if isinstance(key, Op):
-            return key, [i for i, parent in enumerate(parents) if parent == key]
-        named = {op.name: op for op in [*self._context.node.results, *parents] if op is not None}
+            return key, parents.operands(key)
+        named = {op.name: op for op in [*self._context.node.results, *parents.ops] if op is not None}
         if key not in named:
             raise Error(f"the node neither reads nor makes a value '{key}'{near(str(key), named)}")
-        return named[key], [i for i, parent in enumerate(parents) if parent == named[key]]
+        return named[key], parents.operands(named[key])
 
 
 class QuantizationContext:
@@ -97,8 +112,8 @@ class QuantizationContext:
 
     def refuse(self, why: str) -> None:
         """Says why not, for `Result.explain`; in `examine`, keeps the value in float."""
-        if isinstance(self._asking, Asking) and self._why is None:
-            self._why = str(why)  # of the first answer
+        if self._asking is not None:
+            self._why = self._why or str(why)  # of the first answer
         else:
             self._hook.refuse(str(why))
 
@@ -194,6 +209,9 @@ class QuantizationContext:
         self._hook.take_place(value._node, made._node, suffix)
 
     # What states are in this phase
+
+    def _parents(self) -> Parents:
+        return Parents(self.node) if self._asking is None else self._asking.parents
 
     def _state(self, value: Op) -> QuantizationState:
         if not self._reads_forms:
