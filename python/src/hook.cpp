@@ -189,6 +189,12 @@ const GraphView& Hook::graph() const { return part(parts_.graph, {}); }
 
 RewriteContext& Hook::rewriting() const { return part(parts_.rewriting, "rewriters"); }
 
+void Hook::check_operand(NodeId node, std::uint32_t operand) const {
+  if (operand < graph().operands(node).size()) return;
+  refuse_call("'" + std::string(label(graph(), node)) + "' has no operand " +
+              std::to_string(operand));
+}
+
 unsigned Hook::state(const Node& of) const {
   if (parts_.eligibility != nullptr) {
     return static_cast<unsigned>(parts_.eligibility->state(value(of)));
@@ -206,15 +212,17 @@ unsigned Hook::match() const {
 }
 
 void Hook::need(std::uint32_t operand, const nb::object& constraint) {
-  RequestCollector& asks = part(parts_.asks, "callback");
+  RequestCollector& answers = part(parts_.answers, "callback");
+  check_operand(parts_.node.id, operand);
   const Constraint wanted(constraint);
-  asks.need(operand, &wanted);
+  answers.need(operand, &wanted);
 }
 
-void Hook::end_alternative() { part(parts_.asks, "callback").end_alternative(Gain{}); }
+void Hook::end_alternative() { part(parts_.answers, "callback").end_alternative(Gain{}); }
 
 void Hook::benefit(std::uint32_t operand, const nb::object& constraint, bool takes_codes) {
   RequestCollector& asks = part(parts_.asks, "request");
+  check_operand(parts_.node.id, operand);
   const Constraint wanted(constraint);
   const auto gain = parts_.carries_gains ? std::optional(wanted.gain()) : std::nullopt;
   asks.benefit(operand, &wanted, gain, takes_codes);
@@ -232,7 +240,8 @@ void Hook::refuse(std::string_view why) {
   } else if (parts_.data != nullptr) {
     parts_.data->refuse(std::string(why));
   } else {
-    part(parts_.asks, "request, callback, forward and examine").refuse(why);
+    RequestCollector* const asks = parts_.asks != nullptr ? parts_.asks : parts_.answers;
+    part(asks, "request, callback, forward and examine").refuse(why);
   }
 }
 
@@ -247,6 +256,7 @@ nb::object Hook::form(const Node& of) const {
 }
 
 nb::object Hook::read(std::uint32_t operand) const {
+  check_operand(parts_.node.id, operand);
   const auto* const found = rewriting().read<Constraint>(parts_.node, operand);
   return found == nullptr ? nb::none() : found->object();
 }
@@ -294,9 +304,7 @@ void Hook::set_constant(const Node& of, nb::handle codes, const CodesType& type)
 
 void Hook::set_operand(const Node& user, std::uint32_t operand, const Node& value) {
   const NodeId node = this->value(user).node;
-  if (operand >= graph().operands(node).size()) {
-    refuse_call("'" + std::string(user.label()) + "' has no operand " + std::to_string(operand));
-  }
+  check_operand(node, operand);
   value_of(rewriting().graph().set_operand(node, operand, this->value(value)));
 }
 
@@ -324,7 +332,13 @@ Node Hook::emit_constant(std::string name, nb::handle array, const std::optional
 }
 
 void Hook::take_place(const Node& of, const Node& made, std::string_view suffix) {
-  value_of(rewriting().take_place(value(of), value(made), suffix));
+  const Value before = value(of);
+  const Value after = value(made);
+  // A circle of replacements would have no end.
+  if (before == after || rewriting().current(after) != after) {
+    refuse_call("'" + std::string(made.name()) + "' is or was replaced, so it replaces nothing");
+  }
+  value_of(rewriting().take_place(before, after, suffix));
 }
 
 nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,

@@ -76,8 +76,9 @@ class Hook : public std::enable_shared_from_this<Hook> {
     const QuantizationMethod* method = nullptr;
     NodeRef node;
     const EligibilityContext* eligibility = nullptr;
-    const Eligibility* found = nullptr;  ///< of phase 1, in those after it
-    RequestCollector* asks = nullptr;
+    const Eligibility* found = nullptr;   ///< of phase 1, in those after it
+    RequestCollector* asks = nullptr;     ///< of `request`
+    RequestCollector* answers = nullptr;  ///< of `callback`
     ForwardContext* offers = nullptr;
     DataContext* data = nullptr;
     RewriteContext* rewriting = nullptr;
@@ -129,6 +130,8 @@ class Hook : public std::enable_shared_from_this<Hook> {
   template <class Part>
   [[nodiscard]] Part& part(Part* of, std::string_view phase) const;
   [[nodiscard]] RewriteContext& rewriting() const;
+  /// Throws a Failure where the node has fewer operands.
+  void check_operand(NodeId node, std::uint32_t operand) const;
 
   Parts parts_;
 };

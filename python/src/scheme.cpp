@@ -159,7 +159,7 @@ class PythonMethod final : public QuantizationMethod {
       return;
     }
     Hook::Parts parts = at(node);
-    parts.asks = &asks;
+    parts.answers = &asks;
     caller_.call("callback", parts, nothing, object(wanted));
   }
   void erased_request(NodeRef node, RequestCollector& asks) const override {

@@ -503,6 +503,8 @@ class MistakesTest(PackageTest):
             "shape": lambda n, c: c.set_weight(n, codes, QuantizedType("int8", [1, 1, 1], axis=1)),
             "a scale of 0": lambda n, c: c.set_weight(n, codes, QuantizedType("int8", 0)),
             "is no constant": lambda n, c: c.set_weight(n.users[0][0], codes, kind),
+            "replaces nothing": lambda n, c: c.replace(n, n),
+            "this is for request": lambda n, c: c.produce(Form(1)),
             "no operand 7": lambda n, c: c.set_parent(n, 7, n),
             "are emitted": lambda n, c: c.emit("constant", []),
             "no element type": lambda n, c: c.emit("onnx.Relu", [n], dtype="float3"),
@@ -512,9 +514,8 @@ class MistakesTest(PackageTest):
             "callback and request": lambda n, c: c.quantization_table[n].propagate_constraint(Form(1)),
         }.items():
             with self.subTest(fragment):
-                self.assert_fails("usage" if "failed" else "", ["Mistaken.rewriter failed", fragment], wrongly(change)) \
-                    if fragment not in ("axis 2", "shape", "a scale of 0") else \
-                    self.assert_fails("invalid_model", ["Mistaken.rewriter failed", fragment], wrongly(change))
+                code = "invalid_model" if fragment in ("axis 2", "shape", "a scale of 0") else "usage"
+                self.assert_fails(code, ["Mistaken.rewriter failed", fragment], wrongly(change))
 
     def test_a_graph_that_is_none(self):
         def circle(node, context):
@@ -562,6 +563,18 @@ class MistakesTest(PackageTest):
         error = self.assert_fails("usage", ["no disk"],
                                   lambda: quantize(self.model, scheme_of(constant=Root, matmul=Twice)))
         self.assertIsInstance(error.__cause__, OSError)
+
+    def test_a_hook_that_does_what_another_may(self):
+        def answers(self, node, context):
+            context._hook.end_alternative()
+
+        def produces(self, constraint, node, context):
+            context.produce(constraint)
+
+        asking = type("Asking", (Asker,), {"request": answers})
+        self.assert_fails("usage", ["this is for callback"],
+                          lambda: quantize(self.model, scheme_of(constant=Root, matmul=asking)))
+        self.assert_fails("usage", ["this is for request"], lambda: self.run_with("callback", produces))
 
     def test_what_is_kept_beyond_its_call(self):
         kept = []
