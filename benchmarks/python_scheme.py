@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How much longer a scheme of Python takes than the same one in C++, on a graph that is all weights, transposes and products.
+"""How much longer a scheme of Python takes than the same one in C++, on a graph of weights, transposes and products.
 
     PYTHONPATH=build/release/python:examples/python .venv/bin/python benchmarks/python_scheme.py [NODES]
 
-Three methods of examples/python/weight_only_channel_wise.py, and the built-in scheme; the median of five runs each, alternating, in one
-thread. Both write the same bytes.
+Three methods of examples/python/weight_only_channel_wise.py, and the built-in scheme; the median of five runs each,
+alternating, in one thread. Both write the same bytes.
 """
 
 import statistics

@@ -109,7 +109,8 @@ class MethodAdapter:
         if isinstance(answer, type) and issubclass(answer, QuantizationState) and answer is not QuantizationState:
             answer = answer()
         if not isinstance(answer, (Quantizable, Consumer, Unquantized)):
-            raise self._nonsense("check_eligibility", node, answer, "Quantizable(), Consumer(), Unquantized() or a bool")
+            wanted = "Quantizable(), Consumer(), Unquantized() or a bool"
+            raise self._nonsense("check_eligibility", node, answer, wanted)
         return answer.index, answer.reason if isinstance(answer, Unquantized) else ""
 
     def request(self, hook: _quadrant.Hook) -> None:
@@ -145,7 +146,8 @@ class MethodAdapter:
         answer = self._call("callback", node, constraint, node, context)
         if answer is None:
             return False
-        if isinstance(answer, QuantizationConstraint) and guarded(f"{self.name}.callback", node, same, answer, constraint):
+        is_one = isinstance(answer, QuantizationConstraint)
+        if is_one and guarded(f"{self.name}.callback", node, same, answer, constraint):
             return True
         raise self._nonsense("callback", node, answer, f"the constraint that it was asked for, [{constraint}], or None")
 

@@ -153,7 +153,8 @@ def register_parameterized(
     """Registers a method for several operations, each with attributes of its own.
 
     Raises:
-        Error: ``usage`` where another class is registered for one of them. The same class, defined anew, takes its place.
+        Error: ``usage`` where another class is registered for one of them. The same class, defined anew, takes its
+            place.
     """
     wanted = list(params)
 

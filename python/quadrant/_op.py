@@ -28,8 +28,8 @@ class QuantizedType:
 
     Args:
         dtype: Of the codes, ``"int8"``, ``"uint4"``.
-        scales: float16, or numbers that become float32: one number; one for each index of ``axis``; with blocks, an array like the weight
-            with ``axis`` divided by ``block_size``, rounded up.
+        scales: float16, or numbers that become float32: one; one for each index of ``axis``; with blocks, an array like
+            the weight with ``axis`` divided by ``block_size``, rounded up.
         axis: Along which scales differ. None: one scale for all.
         block_size: Elements along ``axis`` that share a scale; 0: none do.
         zero_points: As many as scales, of the codes' type; None: all 0.

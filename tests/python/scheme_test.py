@@ -162,7 +162,8 @@ class SameBytesTest(PackageTest):
         weight = numbers(6, 6)
         weight[:, 2] = 0
         weight[3] = 1e-41
-        nodes = [("MatMul", ["x", "w"], ["y"], {}), ("MatMul", ["w", "x"], ["z"], {}), ("Gather", ["w", "i"], ["r"], {})]
+        nodes = [("MatMul", ["x", "w"], ["y"], {}), ("MatMul", ["w", "x"], ["z"], {}),
+                 ("Gather", ["w", "i"], ["r"], {})]
         self.check(made(nodes, {"x": [6, 6]}, {"y": None, "z": None, "r": None}, {"w": weight, "i": np.array([1, 2])}))
 
     def test_weights_that_are_not_finite(self):
