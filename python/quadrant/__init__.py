@@ -11,7 +11,7 @@
 
 Models are ONNX, TFLite or OpenVINO files; arrays are numpy's. Calls that take long run on all cores without the GIL,
 and Ctrl-C ends them. What the library refuses is an `Error`; warnings are `QuadrantWarning`, and notes go to the logger
-``quadrant``.
+``quadrant``. `quadrant.scheme` is for schemes of your own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from . import _quadrant
+from . import _quadrant, scheme
 from ._errors import Error, QuadrantWarning
 from ._measure import Comparison, Optimized, calibrate, compare, optimize, run, sensitivity
 from ._model import Model, Port, Weights, Written, read
@@ -73,6 +73,7 @@ __all__ = [
     "quantize",
     "read",
     "run",
+    "scheme",
     "sensitivity",
     "__version__",
 ]

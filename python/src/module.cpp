@@ -18,6 +18,7 @@
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/version.hpp"
 #include "samples.hpp"
+#include "scheme_module.hpp"
 #include "session.hpp"
 
 namespace quadrant::python {
@@ -286,4 +287,5 @@ NB_MODULE(_quadrant, m) {
   bind_models(m);
   bind_jobs(m);
   bind_measuring(m);
+  bind_schemes(m);
 }

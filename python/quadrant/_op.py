@@ -1,0 +1,229 @@
+"""Operations as hooks see them, and the types of codes."""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import _quadrant
+from ._arrays import _ELEMENTS, _PLAIN, Array, Packed, dtype_name, packed, unpacked
+
+
+def element_of(dtype: object) -> str:
+    """The library's name of numpy's, or of ``"int4"`` and the like."""
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
+    return _ELEMENTS.get(name, name)
+
+
+def packed_codes(codes: Array, kind: QuantizedType) -> Packed:
+    """As what the type says, for one of 4 bits of int8 and uint8."""
+    is_fit = codes.dtype.name == _PLAIN.get(kind.dtype, kind.dtype)
+    return packed(codes, element_of(kind.dtype if is_fit else codes.dtype))
+
+
+class QuantizedType:
+    """What codes stand for: ``real = scale * (code - zero_point)``, or what `encode` found.
+
+    Args:
+        dtype: Of the codes, ``"int8"``, ``"uint4"``.
+        scales: float16, or numbers that become float32: one; one for each index of ``axis``; with blocks, an array like
+            the weight with ``axis`` divided by ``block_size``, rounded up.
+        axis: Along which scales differ. None: one scale for all.
+        block_size: Elements along ``axis`` that share a scale; 0: none do.
+        zero_points: As many as scales, of the codes' type; None: all 0.
+        range: The smallest and the largest code; None: those of the type.
+        expressed: The dtype of the real values.
+    """
+
+    def __init__(
+        self,
+        dtype: str,
+        scales: object,
+        *,
+        axis: int | None = None,
+        block_size: int = 0,
+        zero_points: object = None,
+        range: tuple[int, int] | None = None,
+        expressed: object = "float32",
+    ) -> None:
+        element = element_of(dtype)
+        least, most = range or _range(dtype)
+        found = np.asarray(scales)
+        found = found if found.dtype == np.float16 else found.astype(np.float32)
+        points = None
+        if zero_points is not None:
+            points = packed(np.asarray(zero_points).astype(_PLAIN.get(dtype, dtype)), element)
+        self._handle = _quadrant.uniform(
+            element, element_of(expressed), -1 if axis is None else axis, block_size, (least, most),
+            packed(found, element_of(found.dtype)), points,
+        )  # fmt: skip
+
+    @classmethod
+    def _of(cls, handle: _quadrant.CodesType) -> QuantizedType:
+        made = cls.__new__(cls)
+        made._handle = handle
+        return made
+
+    @cached_property
+    def _said(self) -> dict[str, Any]:
+        return self._handle.describe()
+
+    @property
+    def format(self) -> str:
+        """The whole of it, as text."""
+        return self._said["format"]  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> str:
+        return dtype_name(self._said["storage"])
+
+    @property
+    def expressed(self) -> str:
+        return dtype_name(self._said["expressed"])
+
+    @property
+    def axis(self) -> int | None:
+        return self._said.get("axis")
+
+    @property
+    def block_size(self) -> int:
+        return self._said.get("block_size", 0)
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """None where the codes are not uniform."""
+        return self._said.get("range")
+
+    @property
+    def scales(self) -> Array:
+        return unpacked(self._said["scales"])
+
+    @property
+    def zero_points(self) -> Array | None:
+        return unpacked(self._said["zero_points"]) if "zero_points" in self._said else None
+
+    def along(self, axis: int) -> QuantizedType:
+        """The same scales along another axis, for what moves codes."""
+        return QuantizedType(
+            self.dtype, self.scales, axis=axis, block_size=self.block_size, zero_points=self.zero_points,
+            range=self.range, expressed=self.expressed,
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<quadrant.QuantizedType {self.format}>"
+
+
+def _range(dtype: str) -> tuple[int, int]:
+    if dtype in ("int4", "uint4"):
+        return (-8, 7) if dtype == "int4" else (0, 15)
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max)
+
+
+def encode(array: Array, format: str, *, axis: int = 0, block_axis: int = 1) -> tuple[Array, QuantizedType]:
+    """Codes of least squared error in a number format, by the library: ``"nf4"``, ``"i4 * f16[block=32] : f32"``.
+
+    Args:
+        array: Of floats.
+        format: As ``type=`` of weight-only takes it; ``channel`` in it is ``axis``, blocks lie along ``block_axis``.
+
+    Returns:
+        The codes, of the array's shape, and what they stand for.
+    """
+    codes, handle = _quadrant.encode(packed(array, element_of(array.dtype)), format, axis, block_axis)
+    return unpacked(codes), QuantizedType._of(handle)
+
+
+class Op:
+    """An operation of the graph, as one of its results; good while the hook runs that it was given to.
+
+    As a class it is a kind of operation: derive one with a `kind`, or call `Op.of`.
+    """
+
+    kind: ClassVar[str]
+
+    def __init__(self, node: _quadrant.Node) -> None:
+        self._node = node
+
+    @staticmethod
+    @cache
+    def of(kind: str) -> type[Op]:
+        """The class of operations ``"matmul"``, ``"onnx.Relu"``: docs/operations.md lists their names."""
+        return type(kind, (Op,), {"kind": kind})
+
+    def __getattr__(self, name: str) -> Any:
+        # Where the class is not of one kind.
+        if name == "kind":
+            return self._node.kind
+        raise AttributeError(f"'{type(self).__name__}' has no attribute '{name}'")
+
+    @property
+    def name(self) -> str:
+        """Of the value: unique in the graph."""
+        return self._node.name
+
+    @property
+    def label(self) -> str:
+        """What the model calls the operation, or the name of the value."""
+        return self._node.label
+
+    @property
+    def parents(self) -> list[Op | None]:
+        """What it reads, in order; None where an operand is absent."""
+        return [None if node is None else Op(node) for node in self._node.operands()]
+
+    @property
+    def _parents(self) -> list[str | None]:
+        return [None if node is None else node.name for node in self._node.operands()]
+
+    @property
+    def results(self) -> list[Op]:
+        """All results of the operation."""
+        return [Op(node) for node in self._node.results()]
+
+    @property
+    def users(self) -> list[tuple[Op, int]]:
+        """Who reads the value, and as which operand."""
+        return [(Op(node), operand) for node, operand in self._node.users()]
+
+    @property
+    def shape(self) -> tuple[int | None, ...] | None:
+        """An int for each axis, None where it is open; None where not even their number is known."""
+        shape = self._node.shape
+        return None if shape is None else tuple(shape)
+
+    @property
+    def dtype(self) -> str:
+        """``"float32"``; of codes, theirs."""
+        return dtype_name(self._node.element)
+
+    @property
+    def type(self) -> QuantizedType | None:
+        """What its codes stand for, where it has become codes."""
+        handle = self._node.codes_type()
+        return None if handle is None else QuantizedType._of(handle)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Numbers, strings, lists of these, and arrays, by name."""
+        return {
+            name: unpacked(value) if isinstance(value, tuple) else value
+            for name, value in self._node.attributes().items()
+        }
+
+    @property
+    def value(self) -> Array | None:
+        """The contents of a constant, read now, not kept; None for what is computed."""
+        contents = self._node.contents()
+        return None if contents is None else unpacked(contents)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Op) and self._node.id == other._node.id
+
+    def __hash__(self) -> int:
+        return hash(self._node.id)
+
+    def __repr__(self) -> str:
+        return f"<quadrant.Op {self.kind} '{self.name}'>"
