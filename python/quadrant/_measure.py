@@ -235,7 +235,7 @@ def optimize(
     **options: object,
 ) -> Optimized:
     """Searches for the quantization by static-affine that is accurate enough: encodings, corrected biases, equalized
-    channels, and at last the fewest weights that stay float.
+    channels, and at last the fewest products that stay float.
 
     Args:
         calibration: Samples to find ranges and correct biases on, as for `quantize`.
@@ -243,7 +243,7 @@ def optimize(
         labels: Which classes are right: an integer for each row of scores of all samples, in order.
         accept_points: So many percentage points of top-1 may be lost, where there are labels.
         accept_sqnr_db: So many decibels the worst output must have, where there are none.
-        most_float: The share of the weights that may stay float because they cost most; 0: nothing is excluded.
+        most_float: The share of the products that may stay float because they cost most; 0: nothing is excluded.
         options: Those of static-affine.
 
     The others are as for `quantize`.

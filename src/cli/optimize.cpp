@@ -61,7 +61,7 @@ class Optimize final : public Command {
         ->capture_default_str();
     command
         ->add_option("--most-float", most_float_,
-                     "How many percent of the weights may stay float, those that cost most; 0: "
+                     "How many percent of the products may stay float, those that cost most; 0: "
                      "nothing is excluded")
         ->check(CLI::Range(0.0, 100.0).description(""))
         ->type_name("PERCENT")
@@ -82,7 +82,7 @@ class Optimize final : public Command {
         "Tries, until the accuracy is good enough: corrected biases; other encodings of "
         "activations and weights, unless they are given; equalized channels; with --kernels tflite "
         "16 bits; values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float; the "
-        "fewest weights in float. Ctrl-C ends the search: the best until then is written.\n\n"
+        "fewest products in float. Ctrl-C ends the search: the best until then is written.\n\n"
         "Example:\n"
         "  quadrant optimize model.onnx -o small.onnx --calibration samples --accept-sqnr 25");
     return command;

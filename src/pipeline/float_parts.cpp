@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/products.hpp"
-#include "quadrant/pipeline/sensitivity_study.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {
@@ -45,19 +46,10 @@ std::vector<Value> coded_in_front(const Graph& graph, const Selection& selection
   return found;
 }
 
-// Several are named with ` + ` between; a name may hold that itself.
-std::vector<std::string> names_in(const Graph& graph, std::string_view layer) {
-  std::vector<std::string> names;
-  std::string name;
-  while (true) {
-    const std::size_t end = std::min(layer.find(" + "), layer.size());
-    name += layer.substr(0, end);
-    const bool is_whole = !graph.find_value(name).is_absent();
-    if (is_whole) names.push_back(std::exchange(name, {}));
-    if (end == layer.size()) return name.empty() ? names : std::vector<std::string>();
-    if (!is_whole) name += " + ";
-    layer.remove_prefix(end + 3);
-  }
+// By its own name, or that of what it makes.
+std::string name_of(const Graph& graph, NodeId node) {
+  const std::string_view own = graph.name(node);
+  return std::string(own.empty() ? graph.value_name({node}) : own);
 }
 
 }  // namespace
@@ -82,20 +74,42 @@ Expected<std::vector<FloatPart>> steep_values(PreparedRun& run) {
   }
 }
 
-Expected<std::vector<CostlyWeights>> costly_weights(PreparedRun& run, const DataSet& samples) {
-  const Interpreter interpreter({}, run.context.run_memory);
-  QUADRANT_TRY(const std::vector<LayerSensitivity> study,
-               study_sensitivity(run, interpreter, samples));
-  std::vector<CostlyWeights> costly;
-  for (const LayerSensitivity& layer : study) {
+Expected<std::vector<CostlyProduct>> costly_products(PreparedRun& run, const DataSet& samples) {
+  QUADRANT_CHECK(hold_constants(run.graph));
+  QUADRANT_TRY(const Analysis analysis, run.decide());
+  std::vector<NodeId> products;
+  std::vector<SensitivityLayer> layers;
+  for (const NodeId node : analysis.order) {
+    if (find_product(run.graph.ref(node)) == nullptr) continue;
+    if (!analysis.selection.is_selected({node})) continue;
+    products.push_back(node);
+    layers.push_back({name_of(run.graph, node)});
+  }
+  const auto alone = [&](std::size_t product) -> Expected<Graph> {
+    QuantizeOptions options = run.engine_options();
+    options.executor = nullptr;  // products run at the same time
+    options.sink = nullptr;
+    for (const NodeId other : products) {
+      if (other != products[product]) options.vetoes[other] = "another product is measured";
+    }
+    QUADRANT_TRY(QuantizeResult result, quantize(run.graph, run.registry, options));
+    return std::move(result.graph);
+  };
+  const RunContext& context = run.context;
+  const Interpreter interpreter({}, context.run_memory);
+  QUADRANT_TRY(std::vector<LayerSensitivity> study,
+               measure_sensitivity(run.graph, layers, alone, interpreter, samples,
+                                   {.executor = context.executor, .sink = context.sink},
+                                   [&] { return context.check_stop(); }));
+  std::ranges::stable_sort(
+      study, [](const LayerSensitivity& a, const LayerSensitivity& b) { return worse_than(a, b); });
+  std::vector<CostlyProduct> costly;
+  for (LayerSensitivity& layer : study) {
     const ValueAgreement* const worst = layer.worst();
     if (worst == nullptr) continue;
-    CostlyWeights weights{.parts = {}, .alone = worst->agreement};
-    for (std::string& name : names_in(run.graph, layer.layer)) {
-      weights.parts.push_back(
-          {std::move(name), fmt::format("alone it leaves {:.1f} dB", weights.alone.sqnr_db())});
-    }
-    if (!weights.parts.empty()) costly.push_back(std::move(weights));
+    const Agreement& agreement = worst->agreement;
+    std::string reason = fmt::format("alone it leaves {:.1f} dB", agreement.sqnr_db());
+    costly.push_back({{std::move(layer.layer), std::move(reason)}, agreement});
   }
   return costly;
 }

@@ -16,14 +16,14 @@ namespace quadrant::inline v0 {
 /// small number becomes a large one. With what would take their place in that, were they float.
 [[nodiscard]] Expected<std::vector<FloatPart>> steep_values(PreparedRun& run);
 
-/// Weights that can only stay float together, and what they cost alone.
-struct CostlyWeights {
-  std::vector<FloatPart> parts;
+/// A product that computes on codes, and what it costs where all others are float.
+struct CostlyProduct {
+  FloatPart part;
   Agreement alone;  ///< of the output that suffers most
 };
 
-/// The run's weights, those first that cost most. `impossible` where it quantizes none.
-[[nodiscard]] Expected<std::vector<CostlyWeights>> costly_weights(PreparedRun& run,
-                                                                  const DataSet& samples);
+/// The run's, those first that cost most. Of equals, the first in the graph.
+[[nodiscard]] Expected<std::vector<CostlyProduct>> costly_products(PreparedRun& run,
+                                                                   const DataSet& samples);
 
 }  // namespace quadrant::inline v0

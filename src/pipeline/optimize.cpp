@@ -27,7 +27,7 @@ constexpr double least_gain = 0.05;
 constexpr double least_gain_of_floats = 1;
 // What fitting the same settings on all samples may cost on those that were held back.
 constexpr double most_loss_of_more_samples = 0.5;
-constexpr std::size_t samples_of_sensitivity = 8;  // of a study that runs them for every weight
+constexpr std::size_t samples_of_sensitivity = 8;  // of a study that runs them for every product
 constexpr std::size_t most_tries_without = 8;
 
 constexpr std::string_view static_affine = "static_affine";
@@ -85,11 +85,6 @@ void equalize(OptimizeSettings& settings) {
   if (has_step(settings, "cle")) return;
   auto& steps = settings.optimizations;
   steps.insert(steps.begin(), {"cle", "hba"});
-}
-
-bool has_encoding(const OptimizeSettings& settings, std::string_view name) {
-  const auto* const has = given<std::string>(settings.options, "activation_encoding");
-  return has != nullptr && *has == name;
 }
 
 void encode(OptimizeSettings& settings, std::string_view name) {
@@ -223,7 +218,7 @@ class Search {
     if (!is_fixed) QUADRANT_CHECK(search_settings());
     if (is_over() || options_.most_float <= 0) return {};
     QUADRANT_CHECK(leave_steep_values());
-    return is_over() ? Expected<void>() : leave_costly_weights();
+    return is_over() ? Expected<void>() : leave_costly_products();
   }
 
   Expected<void> search_settings() {
@@ -247,8 +242,13 @@ class Search {
   Expected<void> search_activations() {
     if (says(recipe(), {"encoding", "activation_encoding", "use_enhanced"})) return {};
     QUADRANT_CHECK(vary([](OptimizeSettings& to) { encode(to, "percentile"); }));
-    if (has_encoding(best().settings, "percentile")) {
-      QUADRANT_CHECK(vary([](OptimizeSettings& to) { to.options["percentile"] = 99.9; }));
+    // Of few values it covers all: a lower one is another matter.
+    const bool is_worse = is_better(best().judged, done_.attempts.back().judged, least_gain);
+    if (!is_worse) {
+      QUADRANT_CHECK(vary([](OptimizeSettings& to) {
+        encode(to, "percentile");
+        to.options["percentile"] = 99.9;
+      }));
     }
     return vary([](OptimizeSettings& to) { encode(to, "mse"); });
   }
@@ -286,28 +286,22 @@ class Search {
     return {};
   }
 
-  Expected<void> leave_costly_weights() {
-    const auto most = static_cast<std::size_t>(
-        std::floor(options_.most_float * static_cast<double>(best().weights)));
-    if (most == 0) return {};
+  Expected<void> leave_costly_products() {
     const auto fitted = samples_.searched();
     QUADRANT_TRY(PreparedRun run, subject_.prepared(best().settings, *fitted));
     const std::size_t few = std::min(samples_of_sensitivity, fitted->size());
-    QUADRANT_TRY(std::vector<CostlyWeights> costly,
-                 costly_weights(run, PartOfSamples(*fitted, all_of(few))));
+    QUADRANT_TRY(std::vector<CostlyProduct> costly,
+                 costly_products(run, PartOfSamples(*fitted, all_of(few))));
     const std::size_t start = likely_count(costly);
-    std::size_t weights = 0;
-    const auto beyond = std::ranges::find_if(
-        costly, [&](const CostlyWeights& each) { return (weights += each.parts.size()) > most; });
-    costly.erase(beyond, costly.end());
-    if (start <= costly.size()) return leave_enough(costly, start);
-    return leave_what_pays(costly);
+    costly.resize(static_cast<std::size_t>(
+        std::floor(options_.most_float * static_cast<double>(costly.size()))));
+    return start <= costly.size() ? leave_enough(costly, start) : leave_what_pays(costly);
   }
 
   // How many in float would be enough, if errors added up.
-  [[nodiscard]] std::size_t likely_count(const std::vector<CostlyWeights>& costly) const {
+  [[nodiscard]] std::size_t likely_count(const std::vector<CostlyProduct>& costly) const {
     const double most = std::pow(10, -options_.accept_sqnr_db / 10);
-    const auto noise = [](const CostlyWeights& each) {
+    const auto noise = [](const CostlyProduct& each) {
       return each.alone.signal > 0 ? each.alone.noise / each.alone.signal : 0;
     };
     double rest = 0;
@@ -318,17 +312,15 @@ class Search {
 
   // Those that cost most, with what is left in float already.
   Expected<void> attempt_without(const std::vector<FloatPart>& steep,
-                                 std::span<const CostlyWeights> costly) {
+                                 std::span<const CostlyProduct> costly) {
     OptimizeSettings settings = best().settings;
     settings.excluded = steep;
-    for (const CostlyWeights& each : costly) {
-      settings.excluded.insert(settings.excluded.end(), each.parts.begin(), each.parts.end());
-    }
+    for (const CostlyProduct& each : costly) settings.excluded.push_back(each.part);
     return attempt(settings, [&](const OptimizeAttempt& tried) { return pays(tried); });
   }
 
   // The fewest that are enough: more until they are, then less while they are.
-  Expected<void> leave_enough(std::span<const CostlyWeights> costly, std::size_t count) {
+  Expected<void> leave_enough(std::span<const CostlyProduct> costly, std::size_t count) {
     const std::vector<FloatPart> steep = best().settings.excluded;
     std::size_t too_few = 0;
     while (true) {
@@ -347,7 +339,7 @@ class Search {
   }
 
   // What is asked for is too far; twice as many each time, while that gains something.
-  Expected<void> leave_what_pays(std::span<const CostlyWeights> costly) {
+  Expected<void> leave_what_pays(std::span<const CostlyProduct> costly) {
     const std::vector<FloatPart> steep = best().settings.excluded;
     for (std::size_t count = 1; count <= costly.size() && !is_over(); count *= 2) {
       QUADRANT_CHECK(attempt_without(steep, costly.first(count)));

@@ -21,7 +21,7 @@ namespace quadrant::inline v0 {
 
 /// What stays float for the accuracy's sake.
 struct FloatPart {
-  std::string name;    ///< of a weight or another value
+  std::string name;    ///< of an operation, or of a value
   std::string reason;  ///< in front of which operation, or what it costs alone
 
   friend bool operator==(const FloatPart&, const FloatPart&) = default;
@@ -78,7 +78,7 @@ struct OptimizeOptions {
   std::string labels_name{};   ///< their file, for messages
   double accept_points = 0.5;  ///< of top-1 that may be lost, where there are labels
   double accept_sqnr_db = 30;  ///< of the worst output, where there are none
-  /// The share of the weights that may stay float because they cost most; 0: nothing is excluded.
+  /// The share of the products that may stay float because they cost most; 0: nothing is excluded.
   double most_float = 0.25;
   /// Hears of each attempt when it is made, in the thread of the call. May be empty.
   std::function<void(const OptimizeAttempt&)> tried{};
@@ -117,7 +117,7 @@ struct Optimized {
 ///  - channels equalized;
 ///  - activations of 16 bits, where the request is for kernels that take them, and does not say 8;
 ///  - values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float;
-///  - the fewest weights in float, those first that cost most alone.
+///  - the fewest products in float, those first that cost most alone.
 ///
 /// A quarter of the request's samples is held back. What is fitted on one half of the others is
 /// judged on the other half, and the other way, so that each is judged on and none by what was
