@@ -255,6 +255,7 @@ class Search {
 
   // Whether exclusions are worth it: they cost time where the model runs.
   [[nodiscard]] bool pays(const OptimizeAttempt& tried) {
+    if (tried.is_float) return false;
     return is_good_enough(tried) || is_better(tried.judged, best().judged, least_gain_of_floats);
   }
 

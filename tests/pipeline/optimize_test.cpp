@@ -125,14 +125,7 @@ Case layers(unsigned seed, std::size_t count = 16) {
 }
 
 Optimized optimized(const Case& of, const OptimizeOptions& options, OptionValues said = {}) {
-  auto d = value_of(optimize(of.request(std::move(said)), of.graph, options));
-  for (auto& a : d.attempts) {
-    printf("%s: %.2f (fitted %.2f) %d/%d%s\n", a.settings.name().c_str(),
-           a.judged.worst().sqnr_db(), a.fitted.worst().sqnr_db(), (int)a.quantized, (int)a.weights,
-           &a == &d.attempts[d.best] ? " best" : "");
-    for (auto& e : a.settings.excluded) printf("   %s %s\n", e.name.c_str(), e.reason.c_str());
-  }
-  return d;  // DEBUG
+  return value_of(optimize(of.request(std::move(said)), of.graph, options));
 }
 
 // The ONNX file of a model.
