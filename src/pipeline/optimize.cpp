@@ -28,6 +28,7 @@ constexpr double least_gain_of_floats = 1;
 // What fitting the same settings on all samples may cost on those that were held back.
 constexpr double most_loss_of_more_samples = 0.5;
 constexpr std::size_t samples_of_sensitivity = 8;  // of a study that runs them for every product
+constexpr std::size_t samples_of_fit = 4;          // of a figure that decides nothing
 constexpr std::size_t most_tries_without = 8;
 
 constexpr std::string_view static_affine = "static_affine";
@@ -170,8 +171,10 @@ class Search {
                    figure(made.graph, settings, samples_.judges(fold.judged)));
       OptimizeFigure fitted = judged;
       if (samples_.counts().use != OptimizeSamples::Use::same) {
+        std::vector<std::size_t> few = fold.fitted;
+        few.resize(std::min(few.size(), samples_of_fit));
         QUADRANT_TRY(fitted,
-                     figure(made.graph, settings, {.samples = samples_.fitting(fold.fitted)}));
+                     figure(made.graph, settings, {.samples = samples_.fitting(std::move(few))}));
       }
       if (&fold == &samples_.folds().front()) first = std::move(made);
       first.attempt.judged.merge(judged);
