@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -193,7 +194,7 @@ class Optimized:
             first and the best alone); ``points_lost`` of top-1 where there are labels; ``weights`` that could be
             quantized and ``quantized_weights`` that were; ``seconds``.
         best: The index of the best of them.
-        recipe: What `quantize` makes the same with, of the same samples: JSON.
+        recipe: What `quantize` makes the same with, of the same samples.
         is_good_enough: It is as good as was asked for.
     """
 
@@ -203,7 +204,7 @@ class Optimized:
         self.attempts = [{name: getattr(attempt, name) for name in names} for attempt in found.attempts]
         self.best = found.best
         self.is_good_enough = found.is_good_enough
-        self.recipe = found.recipe
+        self.recipe: dict[str, Any] = json.loads(found.recipe)
         self.model = Model(found.model)
         self._settings = settings
 
