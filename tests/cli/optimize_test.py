@@ -61,6 +61,10 @@ class OptimizeTest(CommandTest):
         plain, equalized = document["attempts"][:2]
         self.assertGreater(equalized["sqnr_db"], plain["sqnr_db"] + 6)
 
+    def test_corrects_what_was_equalized(self):
+        document = self.optimized("--accept-sqnr", "200")
+        self.assertEqual(document["attempts"][2]["optimizations"], ["cle", "hba", "bc"])
+
     def test_writes_the_best(self):
         document = self.optimized("--accept-sqnr", "200")
         best = max(document["attempts"], key=lambda a: a["sqnr_db"])
