@@ -223,9 +223,8 @@ class Optimize final : public Command {
     std::string text = fmt::format("fitted on each half of {}, judged on the other half", fitted);
     if (const auto& held_back = done.attempts[done.best].held_back) {
       text += fmt::format("; on {} held back: {}", samples.held_back, print(*held_back));
-      if (done.best != 0) {
-        text += fmt::format(", by default {}", print(*done.attempts.front().held_back));
-      }
+      const auto& before = done.attempts.front().held_back;
+      if (done.best != 0 && before) text += fmt::format(", by default {}", print(*before));
     }
     return text + fmt::format("; the file is fitted on {}", done.fitted);
   }
@@ -251,7 +250,10 @@ class Optimize final : public Command {
   }
 
   void print(const Optimized& done, const OnnxWriteReport& written, Console& console) const {
-    if (json_) return print_json(done, console);
+    if (json_) {
+      print_json(done, console);
+      return;
+    }
     using enum Table::Align;
     Table table({{"settings"},
                  {"weights quantized", right},

@@ -37,7 +37,8 @@ void on_terminate() {
     if (const auto exception = std::current_exception()) std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
     end_with("quadrant: not enough memory\n");
-  } catch (...) {  // a defect
+  } catch (...) {
+    std::abort();  // a defect
   }
   std::abort();
 }
@@ -50,7 +51,7 @@ sigset_t interrupt() noexcept {
 }
 
 // Waits in a thread: a handler may do too little.
-void wait_for_interrupts(const std::stop_token& end, std::stop_source stop) {
+void wait_for_interrupts(const std::stop_token& end, const std::stop_source& stop) {
   const sigset_t signals = interrupt();
   constexpr timespec patience{.tv_sec = 0, .tv_nsec = 50'000'000};
   while (!end.stop_requested()) {

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -384,11 +385,12 @@ class Search {
     }
     done_.graph = std::move(chosen.graph);
     done_.fitted = samples_.counts().fitted;
-    if (samples_.held_back().empty()) return {};
+    const std::optional<OptimizeFigure>& before = best().held_back;
+    if (!before) return {};
     QUADRANT_TRY(Trial on_all, subject_.made(best().settings, samples_.all()));
     QUADRANT_TRY(const OptimizeFigure of_all,
                  figure(on_all.graph, best().settings, samples_.judges(samples_.held_back())));
-    if (is_better(*best().held_back, of_all, most_loss_of_more_samples)) return {};
+    if (is_better(*before, of_all, most_loss_of_more_samples)) return {};
     done_.graph = std::move(on_all.graph);
     done_.fitted = samples_.all().size();
     return {};
@@ -469,8 +471,9 @@ Expected<void> check_optimize(const RunRequest& request, const RunContext& conte
 Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
                              const OptimizeOptions& options, const RunContext& context) {
   QUADRANT_CHECK(check_optimize(request, context));
-  if (!(options.most_float >= 0 && options.most_float <= 1)) {
-    return fail(ErrorCode::usage, "most_float is a share of the weights: from 0 to 1");
+  const bool is_share = options.most_float >= 0 && options.most_float <= 1;
+  if (!is_share) {
+    return fail(ErrorCode::usage, "most_float is a share of the products: from 0 to 1");
   }
   QUADRANT_TRY(SearchSamples samples, SearchSamples::open(request, model, options, context));
   return Search(request, model, options, context, std::move(samples)).run();

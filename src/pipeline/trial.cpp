@@ -22,6 +22,7 @@ Recipe with_settings(Recipe recipe, const OptimizeSettings& settings) {
     recipe.model["optimize"] = settings.optimizations;
   }
   std::vector<std::string> patterns;  // before the caller's own, which are the last
+  patterns.reserve(settings.excluded.size());
   for (const FloatPart& part : settings.excluded) patterns.push_back(pattern_of(part.name));
   recipe.exclude.insert(recipe.exclude.begin(), patterns.begin(), patterns.end());
   return recipe;
