@@ -34,8 +34,8 @@ STEPS = {"": (), "bc": ("--optimize", "bc"), "cle, hba": ("--optimize", "cle,hba
          "cle, hba, bc": ("--optimize", "cle,hba,bc")}
 LARGE, FEW = 1 << 14, 16  # numbers in a sample, samples
 UNREACHED = "200"  # dB
-HEADER = ("model", "samples", "default", "best of the grid", "optimize, without floats", "tries", "of the grid",
-          "seconds", "of the grid ", "optimize", "in float")
+HEADER = ("model", "samples", "default", "best of the grid", "optimize, without floats", "tries", "tries of the grid",
+          "seconds", "seconds of the grid", "optimize", "products in float")
 
 
 def grid():
