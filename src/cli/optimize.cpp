@@ -213,11 +213,11 @@ class Optimize final : public Command {
 
   // What samples were for, and what the result is worth on those that nothing was done with.
   static std::string about_samples(const Optimized& done) {
-    using Use = OptimizeSamples::Use;
+    using SampleUse = OptimizeSamples::Use;
     const OptimizeSamples& samples = done.samples;
     const std::string fitted = counted(samples.fitted, "sample");
-    if (samples.use == Use::same) return "fitted and judged on the same " + fitted;
-    if (samples.use == Use::given) {
+    if (samples.use == SampleUse::same) return "fitted and judged on the same " + fitted;
+    if (samples.use == SampleUse::given) {
       return fmt::format("fitted on {}, judged on {}", fitted, samples.judged);
     }
     std::string text = fmt::format("fitted on each half of {}, judged on the other half", fitted);

@@ -12,18 +12,18 @@ Expected<SearchSamples> SearchSamples::open(const RunRequest& request, const Gra
   made.labels_ = options.labels;
   QUADRANT_TRY(made.all_, open_samples(request.inputs, model, context));
   const std::size_t count = made.all_->size();
-  using Use = OptimizeSamples::Use;
+  using SampleUse = OptimizeSamples::Use;
   if (options.data.samples != nullptr || !options.data.calibration.empty()) {
     QUADRANT_TRY(made.judging_, open_samples(options.data, model, context));
     const std::size_t judged = made.judging_->size();
     made.parts_ = {.folds = {{all_of(count), all_of(judged)}}};
-    made.counts_ = {.use = Use::given, .fitted = count, .judged = judged};
+    made.counts_ = {.use = SampleUse::given, .fitted = count, .judged = judged};
     return made;
   }
   const bool can_part = !options.labels || labels_of(*options.labels, count, {}).has_value();
   made.parts_ = can_part ? part_samples(count) : SampleParts{{{all_of(count), all_of(count)}}};
   const std::size_t held_back = made.held_back().size();
-  made.counts_ = {.use = made.folds().size() == 1 ? Use::same : Use::crossed,
+  made.counts_ = {.use = made.folds().size() == 1 ? SampleUse::same : SampleUse::crossed,
                   .fitted = count - held_back,
                   .judged = count - held_back,
                   .held_back = held_back};

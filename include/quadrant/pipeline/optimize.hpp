@@ -102,7 +102,9 @@ struct Optimized {
   Graph graph;           ///< the best, quantized
   Recipe recipe;         ///< the request's with what was found: makes the same of the same samples
   std::size_t best = 0;  ///< of the attempts: the settings of `graph`
-  std::size_t fitted = 0;  ///< on so many samples, the first of all but those held back, or all
+  /// `graph` was fitted on so many samples: all, all but those held back, or, where a stop was
+  /// asked for, one half of these.
+  std::size_t fitted = 0;
   std::vector<OptimizeAttempt> attempts{};  ///< in order, the request as it is first
   OptimizeSamples samples{};                ///< of the attempts
   bool is_good_enough = false;              ///< the best attempt is, as it is judged
@@ -122,10 +124,10 @@ struct Optimized {
 /// A quarter of the request's samples is held back. What is fitted on one half of the others is
 /// judged on the other half, and the other way, so that each is judged on and none by what was
 /// fitted on it; they are taken by turns. With fewer than four none is held back, and one alone is
-/// for all. Samples to judge on that are given apart are judged on, and all of the request's are
-/// fitted on. At the end the best is fitted on all samples, unless that is worse by half a decibel
-/// on those that were held back. Never is the best worse than the request as it is, on the samples
-/// that were not fitted on.
+/// for all; so are samples with labels that are not equally many for each. Samples to judge on that
+/// are given apart are judged on, and all of the request's are fitted on. At the end the best is
+/// fitted on all samples, unless that is worse by half a decibel on those that were held back.
+/// Never is the best worse than the request as it is, on the samples that were not fitted on.
 ///
 /// `request` names static_affine, and samples. Once a stop is asked for, the best until then is the
 /// result, `cancelled` only where there is none. Other errors are those of `run`.
