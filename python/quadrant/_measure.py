@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -187,17 +188,23 @@ class Optimized:
 
     Attributes:
         model: The quantized model.
-        attempts: A dict for each: ``optimizations``, ``sqnr_db`` of the worst output, ``points_lost`` of top-1 where
-            there are labels, ``weights`` that could be quantized and ``quantized_weights`` that were, ``seconds``.
+        attempts: A dict for each: ``settings``, in words; ``optimizations``; ``excluded``, names of what stays float,
+            each with the reason; ``sqnr_db`` of the worst output on the samples that it is judged on,
+            ``fitted_sqnr_db`` on those that it was fitted on, ``held_back_sqnr_db`` on those that are neither (of the
+            first and the best alone); ``points_lost`` of top-1 where there are labels; ``weights`` that could be
+            quantized and ``quantized_weights`` that were; ``seconds``.
         best: The index of the best of them.
+        recipe: What `quantize` makes the same with, of the same samples.
         is_good_enough: It is as good as was asked for.
     """
 
     def __init__(self, found: _quadrant.OptimizeOutcome, settings: Settings) -> None:
-        names = ("optimizations", "sqnr_db", "points_lost", "weights", "quantized_weights", "seconds")
+        names = "settings optimizations excluded sqnr_db fitted_sqnr_db held_back_sqnr_db points_lost weights"
+        names = (*names.split(), "quantized_weights", "seconds")
         self.attempts = [{name: getattr(attempt, name) for name in names} for attempt in found.attempts]
         self.best = found.best
         self.is_good_enough = found.is_good_enough
+        self.recipe: dict[str, Any] = json.loads(found.recipe)
         self.model = Model(found.model)
         self._settings = settings
 
@@ -207,8 +214,7 @@ class Optimized:
 
     def __repr__(self) -> str:
         best = self.attempts[self.best]
-        names = ",".join(best["optimizations"]) or "none"
-        return f"<quadrant.Optimized: {names}, {best['sqnr_db']:.2f} dB, good enough: {self.is_good_enough}>"
+        return f"<quadrant.Optimized: {best['settings']}, {best['sqnr_db']:.2f} dB, good enough: {self.is_good_enough}>"
 
 
 def optimize(
@@ -219,6 +225,7 @@ def optimize(
     labels: Sequence[int] | Array | None = None,
     accept_points: float = 0.5,
     accept_sqnr_db: float = 30,
+    most_float: float = 0.25,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     threads: int = 0,
@@ -228,14 +235,16 @@ def optimize(
     allow_non_finite_samples: bool = False,
     **options: object,
 ) -> Optimized:
-    """Quantizes by static-affine, looks at the accuracy, and tries more only where it is of use.
+    """Searches for the quantization by static-affine that is accurate enough: encodings, corrected biases, equalized
+    channels, and at last the fewest products that stay float.
 
     Args:
-        calibration: Samples to find ranges on, as for `quantize`.
-        data: Samples to look at the accuracy on; None: those of ``calibration``.
+        calibration: Samples to find ranges and correct biases on, as for `quantize`.
+        data: Samples to judge on; None: a part of ``calibration``, which nothing is then fitted on.
         labels: Which classes are right: an integer for each row of scores of all samples, in order.
         accept_points: So many percentage points of top-1 may be lost, where there are labels.
         accept_sqnr_db: So many decibels the worst output must have, where there are none.
+        most_float: The share of the products that may stay float because they cost most; 0: nothing is excluded.
         options: Those of static-affine.
 
     The others are as for `quantize`.
@@ -247,5 +256,6 @@ def optimize(
     with session_of(settings) as session:
         job.set_samples(samples_of(session, handle, calibration, settings))
         seen = _quadrant.Samples.of_path("") if data is None else samples_of(session, handle, data, settings)
-        found = _quadrant.optimize(session, handle, job, seen, _labels(labels), accept_points, accept_sqnr_db)
+        accept = (accept_points, accept_sqnr_db, most_float)
+        found = _quadrant.optimize(session, handle, job, seen, _labels(labels), *accept)
         return Optimized(found, settings)

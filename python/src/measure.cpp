@@ -12,6 +12,7 @@
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/pipeline/sensitivity_study.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/comparison.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -165,7 +166,7 @@ Dicts sensitivity(Session& session, const Model& model, const Job& job, const Sa
 
 OptimizeOutcome optimize(Session& session, const Model& model, const Job& job, const Samples& data,
                          const std::optional<std::vector<std::int64_t>>& labels,
-                         double accept_points, double accept_sqnr_db) {
+                         double accept_points, double accept_sqnr_db, double most_float) {
   Optimized done = session.run([&](const RunContext& context) -> Expected<Optimized> {
     const RunRequest request = job.request(model.path);
     QUADRANT_CHECK(check_optimize(request, context));
@@ -174,16 +175,28 @@ OptimizeOutcome optimize(Session& session, const Model& model, const Job& job, c
                                .labels = labels,
                                .labels_name = "labels",
                                .accept_points = accept_points,
-                               .accept_sqnr_db = accept_sqnr_db},
+                               .accept_sqnr_db = accept_sqnr_db,
+                               .most_float = most_float},
                               context);
   });
   OptimizeOutcome made{.best = done.best, .is_good_enough = done.is_good_enough};
   for (const OptimizeAttempt& attempt : done.attempts) {
-    made.attempts.push_back({attempt.optimizations, attempt.worst.sqnr_db(), attempt.loss,
-                             attempt.weights, attempt.quantized, attempt.seconds});
+    Attempt row{.settings = attempt.settings.name(),
+                .optimizations = attempt.settings.optimizations,
+                .sqnr_db = attempt.judged.worst().sqnr_db(),
+                .fitted_sqnr_db = attempt.fitted.worst().sqnr_db(),
+                .points_lost = attempt.judged.loss(),
+                .weights = attempt.weights,
+                .quantized_weights = attempt.quantized,
+                .seconds = attempt.seconds};
+    for (const FloatPart& part : attempt.settings.excluded) {
+      row.excluded.emplace_back(part.name, part.reason);
+    }
+    if (attempt.held_back) row.held_back_sqnr_db = attempt.held_back->worst().sqnr_db();
+    made.attempts.push_back(std::move(row));
   }
-  made.model = {std::make_shared<const Graph>(std::move(done.attempts[done.best].graph)), "",
-                job.recipe()};
+  made.model = {std::make_shared<const Graph>(std::move(done.graph)), "", done.recipe};
+  made.recipe = print_recipe(done.recipe);
   return made;
 }
 

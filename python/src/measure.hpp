@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model.hpp"
@@ -41,8 +42,12 @@ struct Statistics {
                                 const Samples& samples, const std::string& cache);
 
 struct Attempt {
+  std::string settings;
   std::vector<std::string> optimizations;
+  std::vector<std::pair<std::string, std::string>> excluded;  ///< names, reasons
   double sqnr_db = 0;
+  double fitted_sqnr_db = 0;
+  std::optional<double> held_back_sqnr_db;
   std::optional<double> points_lost;
   std::uint64_t weights = 0;
   std::uint64_t quantized_weights = 0;
@@ -53,10 +58,12 @@ struct OptimizeOutcome {
   std::size_t best = 0;
   bool is_good_enough = false;
   Model model;
+  std::string recipe;  ///< JSON
 };
 [[nodiscard]] OptimizeOutcome optimize(Session& session, const Model& model, const Job& job,
                                        const Samples& data,
                                        const std::optional<std::vector<std::int64_t>>& labels,
-                                       double accept_points, double accept_sqnr_db);
+                                       double accept_points, double accept_sqnr_db,
+                                       double most_float);
 
 }  // namespace quadrant::python

@@ -250,8 +250,12 @@ void bind_measuring(nb::module_& m) {
   m.def("sensitivity", &sensitivity, "session"_a, "model"_a, "job"_a, "samples"_a, "cache"_a);
 
   nb::class_<Attempt>(m, "Attempt")
+      .def_ro("settings", &Attempt::settings)
       .def_ro("optimizations", &Attempt::optimizations)
+      .def_ro("excluded", &Attempt::excluded)
       .def_ro("sqnr_db", &Attempt::sqnr_db)
+      .def_ro("fitted_sqnr_db", &Attempt::fitted_sqnr_db)
+      .def_ro("held_back_sqnr_db", &Attempt::held_back_sqnr_db)
       .def_ro("points_lost", &Attempt::points_lost)
       .def_ro("weights", &Attempt::weights)
       .def_ro("quantized_weights", &Attempt::quantized_weights)
@@ -260,9 +264,10 @@ void bind_measuring(nb::module_& m) {
       .def_ro("attempts", &OptimizeOutcome::attempts)
       .def_ro("best", &OptimizeOutcome::best)
       .def_ro("is_good_enough", &OptimizeOutcome::is_good_enough)
-      .def_ro("model", &OptimizeOutcome::model);
+      .def_ro("model", &OptimizeOutcome::model)
+      .def_ro("recipe", &OptimizeOutcome::recipe);
   m.def("optimize", &optimize, "session"_a, "model"_a, "job"_a, "data"_a, "labels"_a.none(),
-        "accept_points"_a, "accept_sqnr_db"_a);
+        "accept_points"_a, "accept_sqnr_db"_a, "most_float"_a);
 }
 
 }  // namespace

@@ -98,6 +98,12 @@ void Console::progress(std::string_view task, std::uint64_t done, std::uint64_t 
   has_bar_ = true;
 }
 
+void Console::print_progress(const std::string& line) {
+  if (!shows_progress_) return;
+  clear_progress();
+  say(line);
+}
+
 void Console::clear_progress() {
   if (!std::exchange(has_bar_, false)) return;
   say("\r\033[K");

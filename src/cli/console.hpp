@@ -52,6 +52,8 @@ class Console final : public Sink {
   /// A bar on stderr, when that is a terminal.
   void progress(std::string_view task, std::uint64_t done, std::uint64_t total) override;
   void clear_progress();
+  /// A line of what was done until now, where there are bars.
+  void print_progress(const std::string& line);
 
  private:
   void say(const std::string& text);

@@ -14,7 +14,8 @@ enum class ExitCode : std::uint8_t {
   bad_input = 3,
   impossible = 4,
   input_output = 5,
-  different = 6,  ///< no error: what `diff` was asked to compare differs
+  different = 6,      ///< no error: what `diff` was asked to compare differs
+  interrupted = 130,  ///< as shells say it of who pressed Ctrl-C
 };
 
 [[nodiscard]] constexpr ExitCode exit_code(ErrorCode code) noexcept {
@@ -27,8 +28,8 @@ enum class ExitCode : std::uint8_t {
       return ExitCode::impossible;
     case ErrorCode::io:
       return ExitCode::input_output;
-    case ErrorCode::cancelled:  // the command asks nobody to stop
-      break;
+    case ErrorCode::cancelled:
+      return ExitCode::interrupted;
   }
   return ExitCode::defect;
 }
@@ -42,6 +43,7 @@ inline constexpr const char* exit_codes_help =
     "  4  impossible: the input is fine, what is asked of it cannot be done\n"
     "  5  input/output: the system refused to read, to write, or to give memory\n"
     "  6  different: no error; the plans that 'diff' compared decide differently\n"
+    "  130  interrupted by Ctrl-C, before there was a result\n"
     "  1  anything else is a defect of this program: please report it\n"
     "Errors are one line on stderr. A command that fails writes no file.";
 

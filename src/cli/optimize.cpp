@@ -1,5 +1,4 @@
-// quadrant optimize MODEL -o OUT: quantizes statically, looks at the accuracy, and tries more only
-// where it is of use.
+// quadrant optimize MODEL -o OUT: searches for the static quantization that is accurate enough.
 #include "quadrant/pipeline/optimize.hpp"
 
 #include <fmt/format.h>
@@ -17,9 +16,11 @@
 #include "cli/resources.hpp"
 #include "cli/schemes.hpp"
 #include "cli/scope_options.hpp"
+#include "cli/signals.hpp"
 #include "quadrant/calibration/labels.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/saturation.hpp"
 #include "quadrant/report/table.hpp"
 #include "report/terminal_text.hpp"
@@ -32,14 +33,15 @@ class Optimize final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
-        "optimize", "Quantize statically, with as much effort as the accuracy needs");
+        "optimize", "Search for the static quantization that is accurate enough");
     command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
     command->add_option("-o,--output", output_, "Model to write")->required()->type_name("FILE");
     command
         ->add_option("--data", data_,
-                     "Samples to look at the accuracy on (default: those of --calibration)")
+                     "Samples to judge on (default: a part of --calibration, which nothing is then "
+                     "fitted on)")
         ->type_name("PATH");
     command
         ->add_option("--labels", labels_,
@@ -57,6 +59,17 @@ class Optimize final : public Command {
                      "The same, in decibels at the outputs, where there are no labels")
         ->type_name("DB")
         ->capture_default_str();
+    command
+        ->add_option("--most-float", most_float_,
+                     "How many percent of the products may stay float, those that cost most; 0: "
+                     "nothing is excluded")
+        ->check(CLI::Range(0.0, 100.0).description(""))
+        ->type_name("PERCENT")
+        ->capture_default_str();
+    command
+        ->add_option("--save-recipe", save_recipe_,
+                     "Write a recipe of what was found: 'quantize' makes the same with it")
+        ->type_name("FILE");
     cli::declare(*command, scope_);
     declare_json(*command, json_);
     declare_threads(*command, threads_);
@@ -66,10 +79,12 @@ class Optimize final : public Command {
       command->remove_option(command->get_option(name));
     }
     command->footer(
-        "Tries, until the accuracy is good enough: no optimization; cle and hba; and, where that "
-        "came within 2 points (6 dB), cle, hba and bc, from the float model again.\n\n"
+        "Tries, until the accuracy is good enough: corrected biases; other encodings of "
+        "activations and weights, unless they are given; equalized channels; with --kernels tflite "
+        "16 bits; values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float; the "
+        "fewest products in float. Ctrl-C ends the search: the best until then is written.\n\n"
         "Example:\n"
-        "  quadrant optimize model.onnx -o small.onnx --calibration samples --labels labels.txt");
+        "  quadrant optimize model.onnx -o small.onnx --calibration samples --accept-sqnr 25");
     return command;
   }
 
@@ -80,25 +95,33 @@ class Optimize final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
+    const StopOnInterrupt interrupt;  // before there are threads
     console.use_threads(threads_);
-    const RunContext& context = console.context();
+    RunContext& context = console.context();
+    context.stop = interrupt.token();
     const RunRequest request = requested();
     QUADRANT_CHECK(check_optimize(request, context));
-    OptimizeOptions options{.data = {.calibration = data_},
-                            .labels_name = labels_,
-                            .accept_points = accept_,
-                            .accept_sqnr_db = accept_sqnr_};
+    OptimizeOptions options{
+        .data = {.calibration = data_},
+        .labels_name = labels_,
+        .accept_points = accept_,
+        .accept_sqnr_db = accept_sqnr_,
+        .most_float = most_float_ / 100,
+        .tried = [&](const OptimizeAttempt& attempt) { console.print_progress(line_of(attempt)); }};
     if (!labels_.empty()) {
       QUADRANT_TRY(options.labels, read_labels(labels_));
     }
     QUADRANT_TRY(const Graph graph, read_model(model_, context));
     QUADRANT_TRY(const Optimized done, optimize(request, graph, options, context));
-    const Graph& best = done.attempts[done.best].graph;
+    if (!save_recipe_.empty()) {
+      QUADRANT_CHECK(console.write_text(save_recipe_, print_recipe(done.recipe)));
+    }
     QUADRANT_TRY(const OnnxWriteReport written,
-                 write_onnx(best, output_, {.sink = context.sink, .files = context.files}));
-    QUADRANT_TRY(const auto paired, in_file(paired_products(best, ModelFormat::onnx), output_));
+                 write_onnx(done.graph, output_, {.sink = context.sink, .files = context.files}));
+    QUADRANT_TRY(const auto paired,
+                 in_file(paired_products(done.graph, ModelFormat::onnx), output_));
     if (std::ranges::any_of(paired, &PairedProduct::can_saturate)) {
-      context.warn(saturation_remark(best, paired), {.file = output_});
+      context.warn(saturation_remark(done.graph, paired), {.file = output_});
     }
     print(done, written, console);
     return {};
@@ -126,15 +149,12 @@ class Optimize final : public Command {
       return "nothing is quantized: 'quadrant explain' with --scheme static-affine and the same "
              "samples says why";
     }
-    if (best.nan != 0) {
+    if (const auto nan = best.judged.nan(); nan != 0) {
       return fmt::format("{} of the float model's outputs {} NaN: how good the rest is says little",
-                         counted(best.nan, "element"), best.nan == 1 ? "is" : "are");
+                         counted(nan, "element"), nan == 1 ? "is" : "are");
     }
-    if (done.is_good_enough) return "good enough";
-    if (done.is_all) return "all was tried" + finer_codes();
-    return "poor after cle: correcting biases (bc) would hardly help; 'quadrant sensitivity' finds "
-           "weights to --exclude" +
-           finer_codes();
+    if (done.is_stopped) return "stopped: the best until then";
+    return done.is_good_enough ? "good enough" : "all was tried" + finer_codes();
   }
 
   // What of this call could be finer.
@@ -153,48 +173,110 @@ class Optimize final : public Command {
     return fmt::format("; finer: {}", fmt::join(finer, ", "));
   }
 
-  static std::string print(const Agreement& agreement) {
-    const std::string sqnr = fmt::format("{:.2f} dB", agreement.sqnr_db());
-    return agreement.non_finite == 0 ? sqnr
-                                     : fmt::format("{}, {} not finite", sqnr, agreement.non_finite);
+  static std::string print(const OptimizeFigure& figure) {
+    const Agreement worst = figure.worst();
+    const std::string sqnr = fmt::format("{:.2f} dB", worst.sqnr_db());
+    return worst.non_finite == 0 ? sqnr : fmt::format("{}, {} not finite", sqnr, worst.non_finite);
+  }
+
+  static std::string line_of(const OptimizeAttempt& attempt) {
+    return fmt::format("{}: {}, {:.1f} s\n", printable(attempt.settings.name()),
+                       print(attempt.judged), attempt.seconds);
+  }
+
+  static Json to_json(const OptimizeFigure& figure) {
+    const Agreement worst = figure.worst();
+    const auto loss = figure.loss();
+    return {{"sqnr_db", worst.sqnr_db()},
+            {"non_finite", worst.non_finite},
+            {"nan", figure.nan()},
+            {"points_lost", loss ? Json(*loss) : Json(nullptr)}};
+  }
+
+  static Json to_json(const OptimizeAttempt& attempt, bool is_written) {
+    Json json = to_json(attempt.judged);
+    const OptimizeSettings& settings = attempt.settings;
+    json["settings"] = settings.name();
+    json["optimizations"] = settings.optimizations;
+    json["excluded"] = Json::array();
+    for (const FloatPart& part : settings.excluded) {
+      json["excluded"].push_back({{"name", part.name}, {"reason", part.reason}});
+    }
+    json["fitted"] = to_json(attempt.fitted);
+    json["held_back"] = attempt.held_back ? to_json(*attempt.held_back) : Json(nullptr);
+    json["weights"] = attempt.weights;
+    json["quantized_weights"] = attempt.quantized;
+    json["seconds"] = attempt.seconds;
+    json["is_written"] = is_written;
+    return json;
+  }
+
+  // What samples were for, and what the result is worth on those that nothing was done with.
+  static std::string about_samples(const Optimized& done) {
+    using SampleUse = OptimizeSamples::Use;
+    const OptimizeSamples& samples = done.samples;
+    const std::string fitted = counted(samples.fitted, "sample");
+    if (samples.use == SampleUse::same) return "fitted and judged on the same " + fitted;
+    if (samples.use == SampleUse::given) {
+      return fmt::format("fitted on {}, judged on {}", fitted, samples.judged);
+    }
+    std::string text = fmt::format("fitted on each half of {}, judged on the other half", fitted);
+    if (const auto& held_back = done.attempts[done.best].held_back) {
+      text += fmt::format("; on {} held back: {}", samples.held_back, print(*held_back));
+      const auto& before = done.attempts.front().held_back;
+      if (done.best != 0 && before) text += fmt::format(", by default {}", print(*before));
+    }
+    return text + fmt::format("; the file is fitted on {}", done.fitted);
+  }
+
+  void print_json(const Optimized& done, Console& console) const {
+    Json attempts = Json::array();
+    for (std::size_t i = 0; i < done.attempts.size(); ++i) {
+      attempts.push_back(to_json(done.attempts[i], i == done.best));
+    }
+    const OptimizeSamples& samples = done.samples;
+    console.print_json(Json{{"model", model_},
+                            {"output", output_},
+                            {"is_good_enough", done.is_good_enough},
+                            {"is_stopped", done.is_stopped},
+                            {"samples",
+                             {{"fitted", samples.fitted},
+                              {"judged", samples.judged},
+                              {"held_back", samples.held_back},
+                              {"are_crossed", samples.use == OptimizeSamples::Use::crossed},
+                              {"fitted_in_the_end", done.fitted}}},
+                            {"recipe", Json::parse(print_recipe(done.recipe))},
+                            {"attempts", std::move(attempts)}});
   }
 
   void print(const Optimized& done, const OnnxWriteReport& written, Console& console) const {
-    const OptimizeAttempt& best = done.attempts[done.best];
     if (json_) {
-      Json attempts = Json::array();
-      for (const OptimizeAttempt& attempt : done.attempts) {
-        attempts.push_back({{"optimizations", attempt.optimizations},
-                            {"sqnr_db", attempt.worst.sqnr_db()},
-                            {"non_finite", attempt.worst.non_finite},
-                            {"nan", attempt.nan},
-                            {"weights", attempt.weights},
-                            {"quantized_weights", attempt.quantized},
-                            {"points_lost", attempt.loss ? Json(*attempt.loss) : Json(nullptr)},
-                            {"seconds", attempt.seconds},
-                            {"is_written", &attempt == &best}});
-      }
-      console.print_json(Json{{"model", model_},
-                              {"output", output_},
-                              {"is_good_enough", done.is_good_enough},
-                              {"attempts", std::move(attempts)}});
+      print_json(done, console);
       return;
     }
     using enum Table::Align;
-    Table table({{"optimizations"},
+    Table table({{"settings"},
                  {"weights quantized", right},
                  {"top-1 lost", right},
-                 {"SQNR", right},
+                 {"SQNR fitted", right},
+                 {"judged", right},
                  {"time", right},
                  {""}});
+    const OptimizeAttempt& best = done.attempts[done.best];
     for (const OptimizeAttempt& attempt : done.attempts) {
-      table.add({attempt.name(), fmt::format("{} of {}", attempt.quantized, attempt.weights),
-                 attempt.loss ? fmt::format("{:.2f} points", *attempt.loss) : std::string("-"),
-                 print(attempt.worst), fmt::format("{:.1f} s", attempt.seconds),
-                 &attempt == &best ? "written" : ""});
+      const auto loss = attempt.judged.loss();
+      table.add({attempt.settings.name(),
+                 fmt::format("{} of {}", attempt.quantized, attempt.weights),
+                 loss ? fmt::format("{:.2f} points", *loss) : std::string("-"),
+                 print(attempt.fitted), print(attempt.judged),
+                 fmt::format("{:.1f} s", attempt.seconds), &attempt == &best ? "written" : ""});
     }
-    console.print(fmt::format("{}\n  {}\n  written to {}\n", table.print(), verdict(done),
-                              printable(output_)));
+    std::string text =
+        fmt::format("{}\n  {}\n  {}\n", table.print(), verdict(done), about_samples(done));
+    for (const FloatPart& part : best.settings.excluded) {
+      text += fmt::format("  in float: {} ({})\n", printable(part.name), printable(part.reason));
+    }
+    console.print(fmt::format("{}  written to {}\n", text, printable(output_)));
     for (const std::string& remark : remarks_of(written)) {
       console.print(fmt::format("  {}\n", remark));
     }
@@ -207,6 +289,8 @@ class Optimize final : public Command {
   ScopeOptions scope_;
   double accept_ = 0.5;
   double accept_sqnr_ = 30;
+  double most_float_ = 25;
+  std::string save_recipe_;
   unsigned threads_ = 0;
   bool json_ = false;
   const SchemeEntry& scheme_ = **find_scheme("static_affine");

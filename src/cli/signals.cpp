@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <utility>
 
 #include "cli/exit_code.hpp"
 
@@ -36,12 +37,44 @@ void on_terminate() {
     if (const auto exception = std::current_exception()) std::rethrow_exception(exception);
   } catch (const std::bad_alloc&) {
     end_with("quadrant: not enough memory\n");
-  } catch (...) {  // a defect
+  } catch (...) {
+    std::abort();  // a defect
   }
   std::abort();
 }
 
+sigset_t interrupt() noexcept {
+  sigset_t signals{};
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  return signals;
+}
+
+// Waits in a thread: a handler may do too little.
+void wait_for_interrupts(const std::stop_token& end, const std::stop_source& stop) {
+  const sigset_t signals = interrupt();
+  constexpr timespec patience{.tv_sec = 0, .tv_nsec = 50'000'000};
+  while (!end.stop_requested()) {
+    if (::sigtimedwait(&signals, nullptr, &patience) != SIGINT || stop.request_stop()) continue;
+    ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+    ::raise(SIGINT);
+  }
+}
+
 }  // namespace
+
+StopOnInterrupt::StopOnInterrupt() {
+  const sigset_t signals = interrupt();
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  waiting_ = std::jthread(wait_for_interrupts, source_);
+}
+
+StopOnInterrupt::~StopOnInterrupt() {
+  waiting_.request_stop();
+  waiting_.join();
+  const sigset_t signals = interrupt();
+  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+}
 
 void handle_signals() noexcept {
   struct sigaction action{};

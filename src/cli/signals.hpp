@@ -1,6 +1,9 @@
 // Ends of the program that come from elsewhere: signals, and exceptions that cannot be caught.
 #pragma once
 
+#include <stop_token>
+#include <thread>
+
 namespace quadrant::cli {
 
 /// From now on in this process: where pages of a mapped file are gone, because it became shorter,
@@ -8,5 +11,21 @@ namespace quadrant::cli {
 /// that files may have fails like any other; so does memory that is missing where no exception may
 /// leave.
 void handle_signals() noexcept;
+
+/// While it lives, Ctrl-C asks for a stop, and a second one ends the process as ever. Made before
+/// other threads, which are not to be interrupted either.
+class StopOnInterrupt {
+ public:
+  StopOnInterrupt();
+  StopOnInterrupt(const StopOnInterrupt&) = delete;
+  StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
+  ~StopOnInterrupt();
+
+  [[nodiscard]] std::stop_token token() const noexcept { return source_.get_token(); }
+
+ private:
+  std::stop_source source_;
+  std::jthread waiting_;
+};
 
 }  // namespace quadrant::cli

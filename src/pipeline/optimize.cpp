@@ -5,12 +5,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 
-#include "quadrant/calibration/compare.hpp"
-#include "quadrant/ir/real_borders.hpp"
-#include "quadrant/report/summary.hpp"
-#include "quadrant/runtime/interpreter.hpp"
+#include "pipeline/float_parts.hpp"
+#include "pipeline/sample_parts.hpp"
+#include "pipeline/search_samples.hpp"
+#include "pipeline/trial.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
 namespace quadrant::inline v0 {
@@ -18,59 +23,75 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::vector<std::vector<std::string>> all_steps() {
-  return {{}, {"cle", "hba"}, {"cle", "hba", "bc"}};
-}
+// What settings must gain, in decibels: they are chosen on few samples, and floats cost time.
+constexpr double least_gain = 0.05;
+constexpr double least_gain_of_floats = 1;
+// What fitting the same settings on all samples may cost on those that were held back.
+constexpr double most_loss_of_more_samples = 0.5;
+constexpr std::size_t samples_of_sensitivity = 8;  // of a study that runs them for every product
+constexpr std::size_t samples_of_fit = 4;          // of a figure that decides nothing
+constexpr std::size_t most_tries_without = 8;
 
-// Whether `a` is the better of two.
-bool better_than(const OptimizeAttempt& a, const OptimizeAttempt& b) {
-  const double loss_a = a.loss.value_or(0);
-  const double loss_b = b.loss.value_or(0);
-  return loss_a != loss_b ? loss_a < loss_b : worse_than(b.worst, a.worst);
+constexpr std::string_view static_affine = "static_affine";
+
+// --- figures -----------------------------------------------------------------------------------
+
+// Whether `a` is the better of two, by so many decibels where the classes do not tell.
+bool is_better(const OptimizeFigure& a, const OptimizeFigure& b, double decibels) {
+  if (a.loss() != b.loss()) return a.loss() < b.loss();
+  const Agreement of_a = a.worst();
+  const Agreement of_b = b.worst();
+  if (!worse_than(of_b, of_a)) return false;
+  return of_a.non_finite != of_b.non_finite || of_a.sqnr_db() - of_b.sqnr_db() >= decibels;
 }
 
 // What is infinite or NaN in one of the models alone has no SQNR.
-bool reaches(const OptimizeAttempt& attempt, double points, double sqnr_db) {
-  if (attempt.loss) return *attempt.loss <= points;
-  return attempt.worst.non_finite == 0 && attempt.worst.sqnr_db() >= sqnr_db;
+bool reaches(const OptimizeFigure& figure, const OptimizeOptions& options) {
+  if (const auto loss = figure.loss()) return *loss <= options.accept_points;
+  const Agreement worst = figure.worst();
+  return worst.non_finite == 0 && worst.sqnr_db() >= options.accept_sqnr_db;
 }
 
 // What keeps all in float, or is NaN in float, is no matter of effort.
-bool is_hopeless(const OptimizeAttempt& attempt) { return attempt.is_float || attempt.nan != 0; }
-
-bool is_good_enough(const OptimizeAttempt& attempt, const OptimizeOptions& options) {
-  return !is_hopeless(attempt) && reaches(attempt, options.accept_points, options.accept_sqnr_db);
+bool is_hopeless(const OptimizeAttempt& attempt) {
+  return attempt.is_float || attempt.judged.nan() != 0;
 }
 
-// Bias correction mends shifts, nothing else: what is poor after cle stays poor.
-bool is_worth_correcting(const OptimizeAttempt& last, const OptimizeOptions& options) {
-  constexpr double points = 2;
-  constexpr double decibels = 6;
-  return reaches(last, options.accept_points + points, options.accept_sqnr_db - decibels);
+// --- settings ----------------------------------------------------------------------------------
+
+// Whether one of the options is given for one of the static schemes.
+bool says(const Recipe& recipe, std::initializer_list<std::string_view> options) {
+  return std::ranges::any_of(recipe.schemes, [&](const SchemeChoice& choice) {
+    return choice.scheme == static_affine &&
+           std::ranges::any_of(
+               options, [&](std::string_view option) { return choice.options.contains(option); });
+  });
 }
 
-Expected<void> measure(const Graph& model, const std::string& path, const RunInputs& data,
-                       const OptimizeOptions& wanted, const RunContext& context,
-                       OptimizeAttempt& attempt) {
-  QUADRANT_TRY(const auto samples, open_samples(data, model, context));
-  CompareOptions options;
-  options.names = {
-      .first = path, .second = attempt.name(), .labels = wanted.labels_name, .objects = {}};
-  options.executor = context.executor;
-  options.labels = wanted.labels;
-  Graph real = attempt.graph;
-  make_borders_real(real);
-  const Interpreter interpreter({}, context.run_memory);
-  QUADRANT_TRY(const Comparison comparison, compare(model, real, interpreter, *samples, options));
-  for (const ValueAgreement& output : comparison.outputs) attempt.nan += output.agreement.nan;
-  const auto worst = std::ranges::min_element(
-      comparison.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
-      &ValueAgreement::agreement);
-  if (worst != comparison.outputs.end()) attempt.worst = worst->agreement;
-  if (comparison.first && comparison.second) {
-    attempt.loss = 100 * (comparison.first->top1_share() - comparison.second->top1_share());
-  }
-  return {};
+bool has_word(const Recipe& recipe, std::string_view option, std::string_view word) {
+  return std::ranges::any_of(recipe.schemes, [&](const SchemeChoice& choice) {
+    const auto* const has = given<std::string>(choice.options, option);
+    return choice.scheme == static_affine && has != nullptr && *has == word;
+  });
+}
+
+bool has_step(const OptimizeSettings& settings, std::string_view step) {
+  return std::ranges::find(settings.optimizations, step) != settings.optimizations.end();
+}
+
+void correct(OptimizeSettings& settings) {
+  if (!has_step(settings, "bc")) settings.optimizations.emplace_back("bc");
+}
+
+void equalize(OptimizeSettings& settings) {
+  if (has_step(settings, "cle")) return;
+  auto& steps = settings.optimizations;
+  steps.insert(steps.begin(), {"cle", "hba"});
+}
+
+void encode(OptimizeSettings& settings, std::string_view name) {
+  settings.options["activation_encoding"] = std::string(name);
+  settings.options.erase("percentile");
 }
 
 // Whether the model says itself what its values are.
@@ -79,38 +100,352 @@ Expected<bool> has_statistics(Graph model) {
   return !taken.statistics.values.empty();
 }
 
-Expected<OptimizeAttempt> attempt_with(const std::vector<std::string>& optimizations,
-                                       RunRequest request, const Graph& model,
-                                       const OptimizeOptions& options, const RunContext& context) {
-  const Clock::time_point start = Clock::now();
-  const RunInputs& inputs = request.inputs;
-  const bool has_own = options.data.samples != nullptr || !options.data.calibration.empty();
-  const RunInputs data = has_own ? options.data : inputs;
-  const std::string path = request.model;
-  OptionValues& before = request.recipe.recipe.model;
-  if (optimizations.empty()) {
-    before.clear();
-  } else {
-    before["optimize"] = optimizations;
+// Passes progress on, and what there is to say as long as it is new.
+class SearchSink final : public Sink {
+ public:
+  explicit SearchSink(Sink* sink) : sink_(sink) {}
+  bool is_quiet = false;
+
+  void report(const Diagnostic& diagnostic) override {
+    if (sink_ != nullptr && !is_quiet) sink_->report(diagnostic);
   }
-  QUADRANT_TRY(CheckedRun checked, check_run(std::move(request), context));
-  QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), model, context));
-  QUADRANT_TRY(const QuantizeResult quantized, prepared.quantize());
-  const Summary summary = summarize(prepared.graph, prepared.registry, quantized);
-  OptimizeAttempt attempt{.optimizations = optimizations,
-                          .graph = quantized.graph,
-                          .weights = summary.eligible.count,
-                          .quantized = summary.eligible_quantized.count,
-                          .is_float = quantized.analysis.plan.values.empty()};
-  QUADRANT_CHECK(measure(model, path, data, options, context, attempt));
-  attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-  return attempt;
-}
+  void progress(std::string_view task, std::uint64_t done, std::uint64_t total) override {
+    if (sink_ != nullptr) sink_->progress(task, done, total);
+  }
+
+ private:
+  Sink* sink_;
+};
+
+// --- the search --------------------------------------------------------------------------------
+
+class Search {
+ public:
+  Search(const RunRequest& request, const Graph& model, const OptimizeOptions& options,
+         const RunContext& context, SearchSamples samples)
+      : options_(options),
+        sink_(context.sink),
+        context_(with_sink(context, sink_)),
+        subject_{request, model, options, context_},
+        samples_(std::move(samples)) {
+    done_.samples = samples_.counts();
+  }
+
+  Expected<Optimized> run() {
+    QUADRANT_CHECK(in_file(stopping(search()), subject_.request.model));
+    done_.is_good_enough = is_good_enough(best());
+    if (!done_.is_stopped) QUADRANT_CHECK(in_file(stopping(finish()), subject_.request.model));
+    done_.recipe = with_settings(recipe(), best().settings);
+    return std::move(done_);
+  }
+
+ private:
+  static RunContext with_sink(RunContext context, Sink& sink) {
+    context.sink = &sink;
+    return context;
+  }
+
+  [[nodiscard]] const Recipe& recipe() const { return subject_.request.recipe.recipe; }
+  [[nodiscard]] OptimizeAttempt& best() { return done_.attempts[done_.best]; }
+  [[nodiscard]] bool is_good_enough(const OptimizeAttempt& attempt) const {
+    return !is_hopeless(attempt) && reaches(attempt.judged, options_);
+  }
+  [[nodiscard]] bool is_over() { return is_good_enough(best()) || is_hopeless(best()); }
+
+  // A stop is no error where there is something to show.
+  Expected<void> stopping(Expected<void> result) {
+    const bool is_stop = !result && result.error().code == ErrorCode::cancelled;
+    if (!is_stop || done_.attempts.empty()) return result;
+    done_.is_stopped = true;
+    return {};
+  }
+
+  // Tries them; `keeps` says whether they take the place of the best until then.
+  template <class Keeps>
+  Expected<void> attempt(const OptimizeSettings& settings, Keeps keeps) {
+    const Clock::time_point start = Clock::now();
+    Trial first;
+    for (const Fold& fold : samples_.folds()) {
+      QUADRANT_TRY(Trial made, subject_.made(settings, *samples_.fitting(fold.fitted)));
+      sink_.is_quiet = true;  // the others say the same, or speak of ways that are not taken
+      QUADRANT_TRY(const OptimizeFigure judged,
+                   figure(made.graph, settings, samples_.judges(fold.judged)));
+      OptimizeFigure fitted = judged;
+      if (samples_.counts().use != OptimizeSamples::Use::same) {
+        std::vector<std::size_t> few = fold.fitted;
+        few.resize(std::min(few.size(), samples_of_fit));
+        QUADRANT_TRY(fitted,
+                     figure(made.graph, settings, {.samples = samples_.fitting(std::move(few))}));
+      }
+      if (&fold == &samples_.folds().front()) first = std::move(made);
+      first.attempt.judged.merge(judged);
+      first.attempt.fitted.merge(fitted);
+    }
+    first.attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool is_best = done_.attempts.empty() || keeps(first.attempt);
+    done_.attempts.push_back(std::move(first.attempt));
+    if (is_best) {
+      done_.best = done_.attempts.size() - 1;
+      done_.graph = std::move(first.graph);
+      done_.fitted = samples_.folds().front().fitted.size();
+    }
+    if (options_.tried) options_.tried(done_.attempts.back());
+    return {};
+  }
+
+  [[nodiscard]] Expected<OptimizeFigure> figure(const Graph& graph,
+                                                const OptimizeSettings& settings,
+                                                Judges judges) const {
+    return subject_.figure(graph, std::move(judges), settings.name());
+  }
+
+  // Tries the best but for one thing, unless it is over, or that was tried.
+  template <class Change>
+  Expected<void> vary(Change change) {
+    if (is_over()) return {};
+    OptimizeSettings settings = best().settings;
+    change(settings);
+    const auto& attempts = done_.attempts;
+    if (std::ranges::find(attempts, settings, &OptimizeAttempt::settings) != attempts.end()) {
+      return {};
+    }
+    return attempt(settings, [&](const OptimizeAttempt& tried) {
+      return is_better(tried.judged, best().judged, least_gain);
+    });
+  }
+
+  Expected<void> search() {
+    QUADRANT_CHECK(attempt({}, [](const OptimizeAttempt&) { return true; }));
+    QUADRANT_TRY(const bool has_own, has_statistics(subject_.model));
+    // These are of values that the others would change.
+    const bool is_fixed = has_own || !subject_.request.inputs.encodings.empty();
+    if (!is_fixed) QUADRANT_CHECK(search_settings());
+    if (is_over() || options_.most_float <= 0) return {};
+    QUADRANT_CHECK(leave_steep_values());
+    return is_over() ? Expected<void>() : leave_costly_products();
+  }
+
+  Expected<void> search_settings() {
+    // With one scale for a weight, channels of small weights have no bits: that comes first.
+    const bool has_whole_weights = has_word(recipe(), "weights", "tensor");
+    if (has_whole_weights) QUADRANT_CHECK(vary(equalize));
+    QUADRANT_CHECK(vary(correct));
+    QUADRANT_CHECK(search_activations());
+    if (!says(recipe(), {"encoding", "weight_encoding", "use_enhanced"})) {
+      QUADRANT_CHECK(
+          vary([](OptimizeSettings& to) { to.options["weight_encoding"] = std::string("mse"); }));
+    }
+    QUADRANT_CHECK(vary(equalize));
+    if (has_step(best().settings, "cle")) QUADRANT_CHECK(search_activations());
+    QUADRANT_CHECK(vary(correct));
+    const bool takes_16_bits = has_word(recipe(), "kernels", "tflite");
+    if (!takes_16_bits || says(recipe(), {"activation_bits"})) return {};
+    return vary([](OptimizeSettings& to) { to.options["activation_bits"] = std::int64_t{16}; });
+  }
+
+  Expected<void> search_activations() {
+    if (says(recipe(), {"encoding", "activation_encoding", "use_enhanced"})) return {};
+    QUADRANT_CHECK(vary([](OptimizeSettings& to) { encode(to, "percentile"); }));
+    // Of few values it covers all: a lower one is another matter.
+    const bool is_worse = is_better(best().judged, done_.attempts.back().judged, least_gain);
+    if (!is_worse) {
+      QUADRANT_CHECK(vary([](OptimizeSettings& to) {
+        encode(to, "percentile");
+        to.options["percentile"] = 99.9;
+      }));
+    }
+    return vary([](OptimizeSettings& to) { encode(to, "mse"); });
+  }
+
+  // Whether exclusions are worth it: they cost time where the model runs.
+  [[nodiscard]] bool pays(const OptimizeAttempt& tried) {
+    if (tried.is_float) return false;
+    return is_good_enough(tried) || is_better(tried.judged, best().judged, least_gain_of_floats);
+  }
+
+  Expected<void> leave_steep_values() {
+    const auto fitted = samples_.searched();
+    QUADRANT_TRY(PreparedRun run, subject_.prepared(best().settings, *fitted));
+    QUADRANT_TRY(const std::vector<FloatPart> steep, steep_values(run));
+    if (steep.empty()) return {};
+    OptimizeSettings settings = best().settings;
+    settings.excluded = steep;
+    QUADRANT_CHECK(attempt(settings, [&](const OptimizeAttempt& tried) { return pays(tried); }));
+    if (best().settings.excluded.empty()) return {};
+    return leave_fewer(steep);
+  }
+
+  // Takes back what is not needed for what the others reach.
+  Expected<void> leave_fewer(const std::vector<FloatPart>& parts) {
+    if (parts.size() < 2 || parts.size() > most_tries_without) return {};
+    for (const FloatPart& part : parts) {
+      OptimizeSettings settings = best().settings;
+      std::erase(settings.excluded, part);
+      const OptimizeFigure before = best().judged;
+      const bool was_good_enough = is_good_enough(best());
+      QUADRANT_CHECK(attempt(settings, [&](const OptimizeAttempt& tried) {
+        return was_good_enough ? is_good_enough(tried)
+                               : !is_better(before, tried.judged, least_gain);
+      }));
+    }
+    return {};
+  }
+
+  Expected<void> leave_costly_products() {
+    const auto fitted = samples_.searched();
+    QUADRANT_TRY(PreparedRun run, subject_.prepared(best().settings, *fitted));
+    const std::size_t few = std::min(samples_of_sensitivity, fitted->size());
+    QUADRANT_TRY(std::vector<CostlyProduct> costly,
+                 costly_products(run, PartOfSamples(*fitted, all_of(few))));
+    const std::size_t start = likely_count(costly);
+    costly.resize(static_cast<std::size_t>(
+        std::floor(options_.most_float * static_cast<double>(costly.size()))));
+    return start <= costly.size() ? leave_enough(costly, start) : leave_what_pays(costly);
+  }
+
+  // How many in float would be enough, if errors added up.
+  [[nodiscard]] std::size_t likely_count(const std::vector<CostlyProduct>& costly) const {
+    const double most = std::pow(10, -options_.accept_sqnr_db / 10);
+    const auto noise = [](const CostlyProduct& each) {
+      return each.alone.signal > 0 ? each.alone.noise / each.alone.signal : 0;
+    };
+    double rest = 0;
+    std::size_t count = costly.size();
+    while (count > 0 && rest + noise(costly[count - 1]) <= most) rest += noise(costly[--count]);
+    return std::max<std::size_t>(count, 1);
+  }
+
+  // Those that cost most, with what is left in float already.
+  Expected<void> attempt_without(const std::vector<FloatPart>& steep,
+                                 std::span<const CostlyProduct> costly) {
+    OptimizeSettings settings = best().settings;
+    settings.excluded = steep;
+    for (const CostlyProduct& each : costly) settings.excluded.push_back(each.part);
+    return attempt(settings, [&](const OptimizeAttempt& tried) { return pays(tried); });
+  }
+
+  // The fewest that are enough: more until they are, then less while they are.
+  Expected<void> leave_enough(std::span<const CostlyProduct> costly, std::size_t count) {
+    const std::vector<FloatPart> steep = best().settings.excluded;
+    std::size_t too_few = 0;
+    while (true) {
+      QUADRANT_CHECK(attempt_without(steep, costly.first(count)));
+      if (is_over()) break;
+      if (count == costly.size()) return {};
+      too_few = count;
+      count = std::min(2 * count, costly.size());
+    }
+    while (count - too_few > 1) {
+      const std::size_t middle = (count + too_few) / 2;
+      QUADRANT_CHECK(attempt_without(steep, costly.first(middle)));
+      (is_good_enough(done_.attempts.back()) ? count : too_few) = middle;
+    }
+    return {};
+  }
+
+  // What is asked for is too far; twice as many each time, while that gains something.
+  Expected<void> leave_what_pays(std::span<const CostlyProduct> costly) {
+    const std::vector<FloatPart> steep = best().settings.excluded;
+    for (std::size_t count = 1; count <= costly.size() && !is_over(); count *= 2) {
+      QUADRANT_CHECK(attempt_without(steep, costly.first(count)));
+      if (done_.best + 1 != done_.attempts.size()) break;
+    }
+    return {};
+  }
+
+  // Settings, fitted on all samples but those held back, with their figure on these.
+  Expected<Trial> refitted(OptimizeAttempt& attempt) {
+    QUADRANT_TRY(Trial made, subject_.made(attempt.settings, *samples_.searched()));
+    if (samples_.held_back().empty()) return made;
+    QUADRANT_TRY(attempt.held_back,
+                 figure(made.graph, attempt.settings, samples_.judges(samples_.held_back())));
+    return made;
+  }
+
+  // On all samples that it was not fitted on.
+  static OptimizeFigure unfitted(const OptimizeAttempt& attempt) {
+    OptimizeFigure all = attempt.judged;
+    if (attempt.held_back) all.merge(*attempt.held_back);
+    return all;
+  }
+
+  // The best, or what was asked for where that is better after all, fitted on more samples.
+  Expected<void> finish() {
+    if (samples_.counts().use != OptimizeSamples::Use::crossed) return {};
+    QUADRANT_TRY(Trial plain, refitted(done_.attempts[0]));
+    Trial chosen = std::move(plain);
+    if (done_.best != 0) {
+      QUADRANT_TRY(Trial made, refitted(best()));
+      if (is_better(unfitted(done_.attempts[0]), unfitted(best()), 0)) {
+        done_.best = 0;
+        done_.is_good_enough = is_good_enough(best());
+      } else {
+        chosen = std::move(made);
+      }
+    }
+    done_.graph = std::move(chosen.graph);
+    done_.fitted = samples_.counts().fitted;
+    const std::optional<OptimizeFigure>& before = best().held_back;
+    if (!before) return {};
+    QUADRANT_TRY(Trial on_all, subject_.made(best().settings, samples_.all()));
+    QUADRANT_TRY(const OptimizeFigure of_all,
+                 figure(on_all.graph, best().settings, samples_.judges(samples_.held_back())));
+    if (is_better(*before, of_all, most_loss_of_more_samples)) return {};
+    done_.graph = std::move(on_all.graph);
+    done_.fitted = samples_.all().size();
+    return {};
+  }
+
+  const OptimizeOptions& options_;
+  SearchSink sink_;
+  RunContext context_;
+  TrialSubject subject_;
+  SearchSamples samples_;
+  Optimized done_{};
+};
 
 }  // namespace
 
-std::string OptimizeAttempt::name() const {
-  return optimizations.empty() ? "none" : fmt::format("{}", fmt::join(optimizations, ","));
+Agreement OptimizeFigure::worst() const {
+  const auto found = std::ranges::min_element(
+      outputs, [](const Agreement& a, const Agreement& b) { return worse_than(a, b); });
+  return found == outputs.end() ? Agreement{} : *found;
+}
+
+std::optional<double> OptimizeFigure::loss() const {
+  if (!before || !after) return std::nullopt;
+  return 100 * (before->top1_share() - after->top1_share());
+}
+
+std::uint64_t OptimizeFigure::nan() const {
+  std::uint64_t sum = 0;
+  for (const Agreement& output : outputs) sum += output.nan;
+  return sum;
+}
+
+void OptimizeFigure::merge(const OptimizeFigure& other) {
+  outputs.resize(std::max(outputs.size(), other.outputs.size()));
+  for (std::size_t i = 0; i < other.outputs.size(); ++i) outputs[i].merge(other.outputs[i]);
+  const auto add = [](std::optional<ClassificationScore>& to,
+                      const std::optional<ClassificationScore>& score) {
+    if (!score) return;
+    if (!to) to.emplace();
+    to->rows += score->rows;
+    to->top1 += score->top1;
+    to->top5 += score->top5;
+  };
+  add(before, other.before);
+  add(after, other.after);
+}
+
+std::string OptimizeSettings::name() const {
+  std::vector<std::string> parts;
+  for (const auto& [key, value] : options) parts.push_back(key + " " + to_string(value));
+  if (!optimizations.empty()) {
+    parts.push_back(fmt::format("optimize {}", fmt::join(optimizations, "+")));
+  }
+  if (!excluded.empty()) parts.push_back(fmt::format("{} in float", excluded.size()));
+  return parts.empty() ? "default" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 Expected<void> check_optimize(const RunRequest& request, const RunContext& context) {
@@ -122,9 +457,7 @@ Expected<void> check_optimize(const RunRequest& request, const RunContext& conte
     return fail(ErrorCode::usage, "optimize runs the model: it needs samples", {},
                 Remedy::give_samples);
   }
-  const auto is_static = [](const SchemeChoice& choice) {
-    return choice.scheme == "static_affine";
-  };
+  const auto is_static = [](const SchemeChoice& choice) { return choice.scheme == static_affine; };
   if (!std::ranges::any_of(request.recipe.recipe.schemes, is_static)) {
     return fail(ErrorCode::usage, "optimize is for static_affine, which the recipe does not name",
                 {.file = request.recipe.label});
@@ -138,26 +471,12 @@ Expected<void> check_optimize(const RunRequest& request, const RunContext& conte
 Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
                              const OptimizeOptions& options, const RunContext& context) {
   QUADRANT_CHECK(check_optimize(request, context));
-  Optimized done;
-  std::vector<OptimizeAttempt>& attempts = done.attempts;
-  QUADRANT_TRY(const bool has_own, has_statistics(model));
-  for (const auto& step : all_steps()) {
-    if (has_own && !step.empty()) break;  // these are of values that the others would change
-    const bool corrects = std::ranges::find(step, "bc") != step.end();
-    if (corrects && !is_worth_correcting(attempts.back(), options)) break;
-    QUADRANT_TRY(OptimizeAttempt attempt,
-                 in_file(attempt_with(step, request, model, options, context), request.model));
-    attempts.push_back(std::move(attempt));
-    if (is_good_enough(attempts.back(), options) || is_hopeless(attempts.back())) break;
+  const bool is_share = options.most_float >= 0 && options.most_float <= 1;
+  if (!is_share) {
+    return fail(ErrorCode::usage, "most_float is a share of the products: from 0 to 1");
   }
-  const auto best = std::ranges::find_if(attempts, [&](const OptimizeAttempt& attempt) {
-    return std::ranges::none_of(
-        attempts, [&](const OptimizeAttempt& other) { return better_than(other, attempt); });
-  });
-  done.best = static_cast<std::size_t>(best - attempts.begin());
-  done.is_good_enough = is_good_enough(*best, options);
-  done.is_all = has_own || attempts.size() == all_steps().size();
-  return done;
+  QUADRANT_TRY(SearchSamples samples, SearchSamples::open(request, model, options, context));
+  return Search(request, model, options, context, std::move(samples)).run();
 }
 
 }  // namespace quadrant::inline v0

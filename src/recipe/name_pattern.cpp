@@ -4,6 +4,13 @@
 #include <re2/re2.h>
 
 namespace quadrant::inline v0 {
+namespace {
+
+bool has_meaning(char c) {
+  return std::string_view("\\^$.*+?()[]{}|").find(c) != std::string_view::npos;
+}
+
+}  // namespace
 
 Expected<NamePattern> NamePattern::make(const std::string& pattern) {
   re2::RE2::Options options;
@@ -18,10 +25,17 @@ bool NamePattern::matches(std::string_view name) const {
 }
 
 std::string literal(std::string pattern) {
-  std::erase_if(pattern, [](char c) {
-    return std::string_view("\\^$*+?()[]{}|").find(c) != std::string_view::npos;
-  });
+  std::erase_if(pattern, [](char c) { return c != '.' && has_meaning(c); });
   return pattern;
+}
+
+std::string pattern_of(std::string_view name) {
+  std::string pattern = "^";
+  for (const char c : name) {
+    if (has_meaning(c)) pattern += '\\';
+    pattern += c;
+  }
+  return pattern + "$";
 }
 
 }  // namespace quadrant::inline v0

@@ -31,4 +31,7 @@ class NamePattern {
 /// `pattern` without what has a meaning in regular expressions: something that a name could hold.
 [[nodiscard]] std::string literal(std::string pattern);
 
+/// The pattern that matches this name and no other.
+[[nodiscard]] std::string pattern_of(std::string_view name);
+
 }  // namespace quadrant::inline v0

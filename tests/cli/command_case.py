@@ -14,7 +14,7 @@ import unittest
 
 from onnx_writer import external_tensor, model, node, tensor, value_info
 
-DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, DIFFERENT = 0, 2, 3, 4, 5, 6
+DONE, USAGE, BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, DIFFERENT, INTERRUPTED = 0, 2, 3, 4, 5, 6, 130
 SCHEME = ("--scheme", "weight-only")
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "models"
 

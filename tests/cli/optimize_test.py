@@ -1,4 +1,4 @@
-"""`quadrant optimize`: which steps it takes, when it stops, and what it refuses; and `quantize --optimize`.
+"""`quadrant optimize`: what it tries, when it stops, what it writes, and what it refuses; and `quantize --optimize`.
 
     python3 tests/cli/optimize_test.py path/to/quadrant        or with the path in $QUADRANT
 
@@ -6,9 +6,15 @@ Needs Python's standard library alone.
 """
 
 import json
+import os
+import pty
 import random
+import re
+import shutil
+import signal
+import subprocess
 
-from command_case import DONE, EXAMPLES, IMPOSSIBLE, USAGE, CommandTest, run_tests
+from command_case import BINARY, DONE, EXAMPLES, IMPOSSIBLE, INTERRUPTED, USAGE, CommandTest, run_tests
 from onnx_writer import field, model, node, tensor, value_info
 from run_model_test import npy
 
@@ -55,21 +61,97 @@ class OptimizeTest(CommandTest):
         plain, equalized = document["attempts"][:2]
         self.assertGreater(equalized["sqnr_db"], plain["sqnr_db"] + 6)
 
+    def test_corrects_what_was_equalized(self):
+        document = self.optimized("--accept-sqnr", "200")
+        self.assertEqual(document["attempts"][2]["optimizations"], ["cle", "hba", "bc"])
+
     def test_writes_the_best(self):
         document = self.optimized("--accept-sqnr", "200")
         best = max(document["attempts"], key=lambda a: a["sqnr_db"])
-        self.assertTrue(best["is_written"])
-        self.assertEqual(sum(a["is_written"] for a in document["attempts"]), 1)
+        written = [a for a in document["attempts"] if a["is_written"]]
+        self.assertEqual(len(written), 1)
+        self.assertGreater(written[0]["sqnr_db"], best["sqnr_db"] - 0.1)
         self.assertFalse(document["is_good_enough"])
+        self.assertEqual(document["samples"], {"fitted": 3, "judged": 3, "held_back": 1, "are_crossed": True,
+                                               "fitted_in_the_end": 4})
 
-    def test_does_not_correct_what_is_poor(self):
-        document = self.optimized("--accept-sqnr", "200")
-        self.assertNotIn(["cle", "hba", "bc"], [a["optimizations"] for a in document["attempts"]])
+    def test_the_recipe_makes_the_same_file(self):
+        document = self.optimized("--accept-sqnr", "200", "--save-recipe", "r.json")
+        self.assertEqual(document["recipe"], json.loads((self.folder / "r.json").read_text()))
+        self.run_command("quantize", self.model, "-o", "again.onnx", "--recipe", "r.json", "--calibration", "data")
+        self.assertEqual(self.bytes_of("again.onnx"), self.bytes_of("out.onnx"))
 
-    def test_corrects_what_came_close(self):
-        plain = self.optimized("--accept-sqnr", "200")["attempts"][1]["sqnr_db"]
-        document = self.optimized("--accept-sqnr", str(plain + 1))
-        self.assertIn(["cle", "hba", "bc"], [a["optimizations"] for a in document["attempts"]])
+    def test_what_is_said_of_encodings_stays(self):
+        document = self.optimized("--accept-sqnr", "200", "--encoding", "mse")
+        for attempt in document["attempts"]:
+            self.assertNotIn("encoding", attempt["settings"])
+
+    def test_samples_to_judge_on(self):
+        (self.folder / "others").mkdir()
+        numbers = random.Random(4)
+        self.put("others/0.npy", npy([numbers.gauss(0.3, 1) for _ in range(48)], [1, 3, 4, 4]))
+        document = self.optimized("--data", "others")
+        self.assertEqual(document["samples"], {"fitted": 4, "judged": 1, "held_back": 0, "are_crossed": False,
+                                               "fitted_in_the_end": 4})
+        written = next(a for a in document["attempts"] if a["is_written"])
+        compared = self.json_of("compare", self.model, "out.onnx", "--data", "others")["comparison"]
+        self.assertAlmostEqual(written["sqnr_db"], min(o["sqnr_db"] for o in compared["outputs"]), 5)
+
+    def test_what_stays_float_is_named(self):
+        """The logarithm of a product that goes over four decades: in eight bits, the small results are zero."""
+        numbers = random.Random(5)
+        weights = [[numbers.uniform(0.2, 1) for _ in range(1024)], [numbers.gauss(0, 1) for _ in range(1024)]]
+        self.put("l.onnx", model([node("MatMul", ["x", "w1"], ["p"], "first"), node("Log", ["p"], ["l"], "logarithm"),
+                                  node("MatMul", ["l", "w2"], ["y"], "second")],
+                                 [tensor("w1", [32, 32], weights[0]), tensor("w2", [32, 32], weights[1])],
+                                 [value_info("x", [4, 32])], [value_info("y", [4, 32])]))
+        (self.folder / "rows").mkdir()
+        for i in range(16):
+            sizes = [10 ** numbers.uniform(-4, 0) for _ in range(4)]
+            self.put(f"rows/{i}.npy", npy([size * numbers.uniform(0.5, 1) for size in sizes for _ in range(32)], [4, 32]))
+        call = ("optimize", "l.onnx", "-o", "out.onnx", "--calibration", "rows", "--accept-sqnr", "25")
+        said = self.succeeds(*call, "--save-recipe", "r.json")
+        self.assertIn("in float: p (in front of onnx.Log)", said)
+        self.assertIn("good enough", said)
+        self.assertEqual(json.loads((self.folder / "r.json").read_text())["exclude"], ["^p$"])
+        said = self.succeeds(*call, "--most-float", "0")
+        self.assertNotIn("in float", said)
+        self.assertIn("all was tried", said)
+
+    def test_not_all_stays_float(self):
+        document = self.optimized("--accept-sqnr", "200", "--most-float", "100")
+        written = next(a for a in document["attempts"] if a["is_written"])
+        self.assertGreater(written["quantized_weights"], 0)
+
+    def interrupted(self, after):
+        """The exit code and the output of a long call, with Ctrl-C once its terminal shows `after`."""
+        for i in range(4, 1500):
+            shutil.copy(self.folder / "data/s0.npy", self.folder / f"data/s{i}.npy")
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([BINARY, "optimize", self.model, "-o", "out.onnx", "--calibration", "data",
+                               "--accept-sqnr", "200", "--json", "--threads", "1"], cwd=self.folder,
+                              stdout=subprocess.PIPE, stderr=theirs) as child:
+            os.close(theirs)
+            shown = b""
+            while after not in shown:
+                shown += os.read(ours, 1000)
+            child.send_signal(signal.SIGINT)
+            stdout = child.stdout.read()
+        os.close(ours)
+        return child.returncode, stdout
+
+    def test_ctrl_c_writes_the_best_until_then(self):
+        code, stdout = self.interrupted(b"default: ")
+        self.assertEqual(code, DONE)
+        document = json.loads(stdout)
+        self.assertTrue(document["is_stopped"])
+        self.assertEqual(sum(a["is_written"] for a in document["attempts"]), 1)
+        self.json_of("inspect", "out.onnx")
+
+    def test_ctrl_c_before_there_is_a_result(self):
+        code, stdout = self.interrupted(b"%")
+        self.assertEqual((code, stdout), (INTERRUPTED, b""))
+        self.assertFalse((self.folder / "out.onnx").exists())
 
     def test_what_quantizes_nothing_is_not_good_enough(self):
         self.put("e.onnx", model([node("Einsum", ["x", "w"], ["y"], "sum")

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <new>
 #include <string>
 
@@ -62,6 +63,27 @@ TEST_CASE("who looks at a page that its file no longer has is told so") {
   CHECK(WEXITSTATUS(ended.status) == static_cast<int>(cli::exit_code(ErrorCode::io)));
   CHECK(ended.told ==
         "quadrant: a file became shorter, or could not be read, while it was in use\n");
+}
+
+TEST_CASE("Ctrl-C asks for a stop, and ends the process the second time") {
+  const auto interrupted = [](int times) {
+    return in_process([times] {
+      std::signal(SIGINT, SIG_DFL);  // the test program's handler says more
+      const cli::StopOnInterrupt interrupt;
+      for (int i = 0; i < times; ++i) {
+        ::kill(::getpid(), SIGINT);
+        while (!interrupt.token().stop_requested()) ::usleep(1000);
+        ::usleep(200'000);  // one that waits already would count once
+      }
+      return 42;
+    });
+  };
+  const Ended once = interrupted(1);
+  REQUIRE(WIFEXITED(once.status));
+  CHECK(WEXITSTATUS(once.status) == 42);
+  const Ended twice = interrupted(2);
+  REQUIRE(WIFSIGNALED(twice.status));
+  CHECK(WTERMSIG(twice.status) == SIGINT);
 }
 
 TEST_CASE("memory that is missing in a destructor is no defect") {

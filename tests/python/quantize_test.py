@@ -218,16 +218,19 @@ class ResultTest(PackageTest):
 
     def test_optimize(self):
         samples = digits(16)
-        done = qd.optimize(DIGITS, samples)
+        done = qd.optimize(DIGITS, samples, accept_sqnr_db=20)
         self.assertTrue(done.is_good_enough)
-        self.assertEqual(done.attempts[done.best]["optimizations"], [])
+        self.assertEqual(done.attempts[done.best]["settings"], "default")
         done.save(self.path("called.onnx"))
         self.command("optimize", DIGITS, "-o", self.path("commanded.onnx"), "--calibration",
-                     self.save_samples("samples", samples))
+                     self.save_samples("samples", samples), "--accept-sqnr", "20")
         self.assertEqual((self.folder / "called.onnx").read_bytes(), (self.folder / "commanded.onnx").read_bytes())
-        more = qd.optimize(DIGITS, samples, accept_sqnr_db=200)
+        more = qd.optimize(DIGITS, samples, accept_sqnr_db=200, most_float=0)
         self.assertFalse(more.is_good_enough)
-        self.assertGreater(len(more.attempts), 1)
+        self.assertGreater(len(more.attempts), 4)
+        self.assertIsNotNone(more.attempts[more.best]["held_back_sqnr_db"])
+        again = qd.quantize(DIGITS, recipe=more.recipe, calibration=samples)
+        self.assertEqual(again.to_onnx(), more.model.to_onnx())
         labels = np.load(EXAMPLES / "digits_cnn.npz")["labels"][:16]
         self.assertIsNotNone(qd.optimize(DIGITS, samples, labels=labels).attempts[0]["points_lost"])
 

@@ -1,55 +1,136 @@
-// Quantizes statically, looks at the accuracy, and tries more only where it is of use.
+// Searches for the static quantization that is accurate enough: encodings, equalization, bias
+// correction, widths, and at last the fewest operations that have to stay float.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "quadrant/calibration/classification.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/agreement.hpp"
 #include "quadrant/pipeline/run.hpp"
+#include "quadrant/recipe/option_table.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
-struct OptimizeOptions {
-  /// Samples to look at the accuracy on; without any, those of the request's inputs.
-  RunInputs data{};
-  std::optional<std::vector<std::int64_t>>
-      labels{};                ///< which classes are right, a row of scores each
-  std::string labels_name{};   ///< their file, for messages
-  double accept_points = 0.5;  ///< of top-1 that may be lost, where there are labels
-  double accept_sqnr_db = 30;  ///< of the worst output, where there are none
+/// What stays float for the accuracy's sake.
+struct FloatPart {
+  std::string name;    ///< of an operation, or of a value
+  std::string reason;  ///< in front of which operation, or what it costs alone
+
+  friend bool operator==(const FloatPart&, const FloatPart&) = default;
 };
 
-/// One way to quantize, and what came of it.
+/// One way to quantize: what it has besides what the request says.
+struct OptimizeSettings {
+  OptionValues options{};                    ///< of static_affine
+  std::vector<std::string> optimizations{};  ///< of cle, hba, bc
+  std::vector<FloatPart> excluded{};
+
+  /// `default`, or `activation_encoding mse, optimize bc, 2 in float`.
+  [[nodiscard]] std::string name() const;
+  friend bool operator==(const OptimizeSettings&, const OptimizeSettings&) = default;
+};
+
+/// How models agree with the float model, on some samples.
+struct OptimizeFigure {
+  std::vector<Agreement> outputs{};  ///< in the model's order
+  /// Where there are labels: how often the float model is right, and how often the others are.
+  std::optional<ClassificationScore> before{};
+  std::optional<ClassificationScore> after{};
+
+  /// Of the output that agrees least.
+  [[nodiscard]] Agreement worst() const;
+  /// Percentage points of top-1 that are lost; empty: there are no labels.
+  [[nodiscard]] std::optional<double> loss() const;
+  /// Elements of outputs that are NaN in the float model.
+  [[nodiscard]] std::uint64_t nan() const;
+  /// As if all samples of `other` had been among these.
+  void merge(const OptimizeFigure& other);
+};
+
+/// Settings, and what came of them.
 struct OptimizeAttempt {
-  std::vector<std::string> optimizations;
-  Graph graph;
-  Agreement worst;              ///< of the output that agrees least
-  std::optional<double> loss;   ///< percentage points of top-1 that are lost; empty: no labels
+  OptimizeSettings settings;
+  OptimizeFigure judged;  ///< on samples that nothing of it was fitted on
+  OptimizeFigure fitted;  ///< on those that it was fitted on
+  /// On those that are held back, fitted on all others; of the first and the best, where there are
+  /// some.
+  std::optional<OptimizeFigure> held_back{};
   std::uint64_t weights = 0;    ///< of real numbers that could be quantized
   std::uint64_t quantized = 0;  ///< of these
   bool is_float = false;        ///< no value is quantized, be it a weight or not
-  std::uint64_t nan = 0;        ///< elements of outputs that are NaN in the float model
   double seconds = 0;
+};
 
-  /// `none`, or `cle,hba`.
-  [[nodiscard]] std::string name() const;
+struct OptimizeOptions {
+  /// Samples to judge on; without any, the request's, of which each is judged on by what it was not
+  /// fitted on.
+  RunInputs data{};
+  /// Which classes are right, a row of scores each, of the samples to judge on.
+  std::optional<std::vector<std::int64_t>> labels{};
+  std::string labels_name{};   ///< their file, for messages
+  double accept_points = 0.5;  ///< of top-1 that may be lost, where there are labels
+  double accept_sqnr_db = 30;  ///< of the worst output, where there are none
+  /// The share of the products that may stay float because they cost most; 0: nothing is excluded.
+  double most_float = 0.25;
+  /// Hears of each attempt when it is made, in the thread of the call. May be empty.
+  std::function<void(const OptimizeAttempt&)> tried{};
+};
+
+/// What samples were for.
+struct OptimizeSamples {
+  /// How attempts were fitted and judged.
+  enum class Use : std::uint8_t {
+    same,     ///< on the same samples: there were no others
+    crossed,  ///< on two halves: what is fitted on one is judged on the other, and the other way
+    given,    ///< on those that were given for each
+  };
+  Use use = Use::same;
+  std::size_t fitted = 0;     ///< so many were fitted on
+  std::size_t judged = 0;     ///< so many judged on: where `crossed`, the same ones
+  std::size_t held_back = 0;  ///< so many others tell what the result is worth
 };
 
 struct Optimized {
-  std::vector<OptimizeAttempt> attempts;  ///< in the order in which they were made; at least one
-  std::size_t best = 0;                   ///< of them
-  bool is_good_enough = false;            ///< the best is
-  bool is_all = false;                    ///< nothing is left to try
+  Graph graph;           ///< the best, quantized
+  Recipe recipe;         ///< the request's with what was found: makes the same of the same samples
+  std::size_t best = 0;  ///< of the attempts: the settings of `graph`
+  /// `graph` was fitted on so many samples: all, all but those held back, or, where a stop was
+  /// asked for, one half of these.
+  std::size_t fitted = 0;
+  std::vector<OptimizeAttempt> attempts{};  ///< in order, the request as it is first
+  OptimizeSamples samples{};                ///< of the attempts
+  bool is_good_enough = false;              ///< the best attempt is, as it is judged
+  bool is_stopped = false;                  ///< a stop was asked for before the search had ended
 };
 
-/// Tries, until the accuracy is good enough: no optimization; cle and hba; and, where that came
-/// within 2 points (6 dB), cle, hba and bc, from the float model again. `request` names
-/// static_affine, and samples. Errors are those of `run`.
+/// Searches until the accuracy is good enough, or nothing is left that is likely to help; the
+/// cheapest first, one thing at a time, and what helped stays:
+///
+///  - the request as it is; with biases corrected;
+///  - other encodings of activations, then of weights, unless the request says which;
+///  - channels equalized;
+///  - activations of 16 bits, where the request is for kernels that take them, and does not say 8;
+///  - values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float;
+///  - the fewest products in float, those first that cost most alone.
+///
+/// A quarter of the request's samples is held back. What is fitted on one half of the others is
+/// judged on the other half, and the other way, so that each is judged on and none by what was
+/// fitted on it; they are taken by turns. With fewer than four none is held back, and one alone is
+/// for all; so are samples with labels that are not equally many for each. Samples to judge on that
+/// are given apart are judged on, and all of the request's are fitted on. At the end the best is
+/// fitted on all samples, unless that is worse by half a decibel on those that were held back.
+/// Never is the best worse than the request as it is, on the samples that were not fitted on.
+///
+/// `request` names static_affine, and samples. Once a stop is asked for, the best until then is the
+/// result, `cancelled` only where there is none. Other errors are those of `run`.
 [[nodiscard]] Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
                                            const OptimizeOptions& options = {},
                                            const RunContext& context = {});

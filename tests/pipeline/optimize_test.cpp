@@ -1,0 +1,319 @@
+#include "quadrant/pipeline/optimize.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <random>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calibration/memory_data.hpp"
+#include "model_text.hpp"
+#include "quadrant/quadrant.hpp"
+#include "temporary_folder.hpp"
+#include "transforms/models.hpp"
+
+using namespace quadrant;
+using test::ModelBuilder;
+using test::Reals;
+using test::value_of;
+
+namespace {
+
+// A model with its samples.
+struct Case {
+  Graph graph;
+  std::unique_ptr<DataSet> samples;
+
+  [[nodiscard]] RunRequest request(OptionValues options = {}) const {
+    return {
+        .recipe = {.recipe = {.schemes = {{"static_affine", "static_affine", std::move(options)}}},
+                   .label = "static_affine"},
+        .inputs = {.samples = samples.get()}};
+  }
+};
+
+// Samples of one input, whose elements `draw` makes.
+template <class Draw>
+std::unique_ptr<DataSet> drawn(std::size_t count, const Shape& shape, Draw draw) {
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<float> values(static_cast<std::size_t>(*shape.element_count()));
+    for (float& value : values) value = static_cast<float>(draw());
+    samples.push_back(
+        {{Tensor::from_values<float>(ElementType::float32, shape, std::span(values))}});
+  }
+  return std::make_unique<MemoryData>(std::move(samples));
+}
+
+// With shapes, by which is decided what is worth it.
+Graph finished(ModelBuilder& model, Value output) {
+  model.graph.add_output("out", output);
+  REQUIRE(infer_shapes(model.graph));
+  return std::move(model.graph);
+}
+
+Value input(ModelBuilder& model, const Shape& shape) {
+  return model.graph.add_input("x", {ElementType::float32, shape});
+}
+
+// A convolution behind which Tanh levels what a few pixels are far out: a range that covers these
+// leaves few codes for the others.
+Case with_outliers(std::size_t count = 16) {
+  const Shape shape{1, 2, 24, 24};
+  ModelBuilder model(1, 0);
+  const Value x = input(model, shape);
+  const Value y = model.add("conv", {x, model.random_constant({4, 2, 3, 3}, 0.3)}, "y");
+  const Value t = model.add("onnx.Tanh", {y}, "t");
+  Graph graph = finished(model, model.add("conv", {t, model.random_constant({3, 4, 1, 1})}, "z"));
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> chance(0, 2000);
+  return {std::move(graph),
+          drawn(count, shape, [&] { return normal(random) * (chance(random) == 0 ? 60 : 1); })};
+}
+
+// The logarithm of a product whose results go over four decades: in eight bits, the small ones are
+// zero.
+Case with_logarithm() {
+  const Shape shape{4, 32};
+  ModelBuilder model(2, 0);
+  const Value x = input(model, shape);
+  Reals weights = model.random_reals(1024);
+  for (double& weight : weights) weight = 0.2 + std::abs(weight);
+  const Value p = model.add("matmul", {x, model.constant({32, 32}, weights, "w1")}, "p");
+  const Value log = model.add("onnx.Log", {p}, "logarithm");
+  Value y = log;
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = std::to_string(i + 2);
+    y = model.add("matmul", {y, model.constant({32, 32}, model.random_reals(1024), "w" + name)},
+                  "y" + name);
+  }
+  Graph graph = finished(model, y);
+  std::mt19937 random(6);
+  std::uniform_real_distribution<double> exponent(-4, 0);
+  double scale = 1;
+  int at = 0;
+  return {std::move(graph), drawn(32, shape, [&] {
+            if (at++ % 32 == 0) scale = std::pow(10.0, exponent(random));
+            return scale * std::uniform_real_distribution<double>(0.5, 1)(random);
+          })};
+}
+
+// Layers of random sizes, with channels that differ.
+Case layers(unsigned seed, std::size_t count = 16) {
+  const Shape shape{1, 3, 10, 10};
+  ModelBuilder model(seed, 1 + seed % 3);
+  Value y = input(model, shape);
+  std::int64_t channels = 3;
+  for (unsigned i = 0; i < 2 + seed % 3; ++i) {
+    const std::int64_t next = 4 + static_cast<std::int64_t>((seed + i) % 5);
+    y = model.conv(y, {.inputs = channels, .outputs = next, .kernel = 3, .pad = 1});
+    y = model.add(i % 2 == 0 ? "onnx.Relu" : "onnx.Tanh", {y});
+    channels = next;
+  }
+  Graph graph = finished(model, model.conv(y, {.inputs = channels, .outputs = 4}, "last"));
+  std::mt19937 random(seed + 100);
+  std::normal_distribution<double> normal(0.3, 1);
+  return {std::move(graph), drawn(count, shape, [&] { return normal(random); })};
+}
+
+Optimized optimized(const Case& of, const OptimizeOptions& options, OptionValues said = {}) {
+  return value_of(optimize(of.request(std::move(said)), of.graph, options));
+}
+
+// The ONNX file of a model.
+std::string file_of(const Graph& graph) {
+  const test::TemporaryFolder folder;
+  value_of(write_onnx(graph, folder / "m.onnx"));
+  return folder.read("m.onnx");
+}
+
+std::vector<Sample> chosen(const DataSet& samples, std::size_t turn) {
+  std::vector<Sample> some;
+  constexpr std::array turns{0U, 1U, 0U, 2U, 1U, 0U, 1U, 2U};  // as docs/optimize.md has them
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    if (turns[i % turns.size()] == turn) some.push_back(value_of(samples.sample(i)));
+  }
+  return some;
+}
+
+// In decibels over both halves, each by what a run made of the other, without the search.
+double crossed(const Case& of, const Recipe& recipe) {
+  double signal = 0;
+  double noise = 0;
+  for (const std::size_t half : {0U, 1U}) {
+    const MemoryData fitted(chosen(*of.samples, half));
+    const MemoryData judged(chosen(*of.samples, 1 - half));
+    const RunResult made =
+        value_of(run({.recipe = {.recipe = recipe}, .inputs = {.samples = &fitted}}, of.graph));
+    const Comparison compared =
+        value_of(compare(of.graph, made.quantized.graph, Interpreter(), judged));
+    signal += compared.outputs[0].agreement.signal;
+    noise += compared.outputs[0].agreement.noise;
+  }
+  return 10 * std::log10(signal / noise);
+}
+
+}  // namespace
+
+TEST_CASE("optimize: what is good enough is what a run makes, after one attempt") {
+  const Case of = layers(3);
+  const Optimized done = optimized(of, {.accept_sqnr_db = -50});
+  CHECK(done.is_good_enough);
+  CHECK(done.attempts.size() == 1);
+  CHECK(done.best == 0);
+  CHECK(done.recipe == of.request().recipe.recipe);
+  CHECK(file_of(done.graph) == file_of(value_of(run(of.request(), of.graph)).quantized.graph));
+}
+
+TEST_CASE("optimize: ranges without outliers, where these do not matter") {
+  const Case of = with_outliers();
+  const Optimized done = optimized(of, {.accept_sqnr_db = 200, .most_float = 0});
+  const OptimizeSettings& found = done.attempts[done.best].settings;
+  CHECK(found.options.contains("activation_encoding"));
+  CHECK(crossed(of, done.recipe) > crossed(of, of.request().recipe.recipe) + 3);
+  // Who says how ranges are found gets them so.
+  const Optimized said = optimized(of, {.accept_sqnr_db = 200, .most_float = 0},
+                                   {{"encoding", std::string("minmax")}});
+  for (const OptimizeAttempt& attempt : said.attempts) CHECK(attempt.settings.options.empty());
+}
+
+TEST_CASE("optimize: floats in front of a logarithm, and nowhere else") {
+  const Case of = with_logarithm();
+  const Optimized done = optimized(of, {.accept_sqnr_db = 25});
+  CHECK(done.is_good_enough);
+  const auto& excluded = done.attempts[done.best].settings.excluded;
+  REQUIRE(excluded.size() == 1);
+  CHECK(excluded[0].name == "p");
+  CHECK(excluded[0].reason == "in front of onnx.Log");
+  CHECK(done.recipe.exclude == std::vector<std::string>{"^p$"});
+  CHECK(crossed(of, of.request().recipe.recipe) < 15);
+  CHECK(crossed(of, done.recipe) > 25);
+  // Without permission it stays poor.
+  const Optimized all = optimized(of, {.accept_sqnr_db = 25, .most_float = 0});
+  CHECK(!all.is_good_enough);
+  CHECK(all.attempts[all.best].settings.excluded.empty());
+}
+
+TEST_CASE("optimize: the fewest products in float that are enough") {
+  // Of six products the difference of two is what counts, and much smaller than either.
+  const Shape shape{16, 32};
+  const Shape square{32, 32};
+  ModelBuilder model(4, 0);
+  const auto product = [&](Value from, const Reals& weights, const std::string& name) {
+    return model.add("matmul", {from, model.constant(square, weights, "w" + name)}, name);
+  };
+  const auto weights = [&] { return model.random_reals(1024, 0.2); };
+  const Value first = product(product(input(model, shape), weights(), "a"), weights(), "b");
+  const Reals large = model.random_reals(1024, 10);
+  Reals larger = weights();
+  for (std::size_t i = 0; i < larger.size(); ++i) larger[i] += large[i];
+  const Value difference =
+      model.add("onnx.Sub", {product(first, larger, "c"), product(first, large, "d")}, "s");
+  Graph graph = finished(model, product(product(difference, weights(), "e"), weights(), "f"));
+  std::mt19937 random(7);
+  std::normal_distribution<double> normal;
+  const Case of{std::move(graph), drawn(16, shape, [&] { return normal(random); })};
+  const Optimized done = optimized(of, {.accept_sqnr_db = 22, .most_float = 0.5});
+  REQUIRE(done.is_good_enough);
+  std::vector<std::string> names;
+  for (const FloatPart& part : done.attempts[done.best].settings.excluded) {
+    names.push_back(part.name);
+  }
+  std::ranges::sort(names);
+  CHECK(names == std::vector<std::string>{"c", "d"});
+  CHECK(crossed(of, of.request().recipe.recipe) < 15);
+  CHECK(crossed(of, done.recipe) >= 22);
+  // With fewer of them allowed, what is asked for cannot be reached.
+  CHECK(!optimized(of, {.accept_sqnr_db = 22, .most_float = 0.2}).is_good_enough);
+}
+
+TEST_CASE("optimize: never below what was asked for, and the recipe makes the same file") {
+  for (const unsigned seed : {0U, 1U, 2U, 3U, 4U, 5U}) {
+    CAPTURE(seed);
+    const Case of = layers(seed);
+    const Optimized done = optimized(of, {.accept_sqnr_db = 200, .most_float = 0.5});
+    CHECK(!done.is_good_enough);
+    CHECK(crossed(of, done.recipe) >= crossed(of, of.request().recipe.recipe) - 1e-9);
+    const OptimizeAttempt& best = done.attempts[done.best];
+    CHECK(std::abs(crossed(of, done.recipe) - best.judged.worst().sqnr_db()) < 1e-6);
+    REQUIRE(best.held_back);
+    CHECK(done.samples.held_back == 4);
+    if (done.fitted != of.samples->size()) continue;
+    const RunRequest again{.recipe = {.recipe = done.recipe},
+                           .inputs = {.samples = of.samples.get()}};
+    CHECK(file_of(done.graph) == file_of(value_of(run(again, of.graph)).quantized.graph));
+  }
+}
+
+TEST_CASE("optimize: samples to judge on that are given") {
+  const Case of = layers(2);
+  const Case other = layers(2, 3);
+  const Optimized done = optimized(of, {.data = {.samples = other.samples.get()}});
+  CHECK(done.samples.use == OptimizeSamples::Use::given);
+  CHECK(done.fitted == 16);
+  const Comparison compared =
+      value_of(compare(of.graph, done.graph, Interpreter(), *other.samples));
+  CHECK(done.attempts[done.best].judged.worst().noise ==
+        doctest::Approx(compared.outputs[0].agreement.noise));
+}
+
+TEST_CASE("optimize: few samples") {
+  const Optimized one = optimized(layers(1, 1), {.accept_sqnr_db = 200});
+  CHECK(one.samples.use == OptimizeSamples::Use::same);
+  CHECK(one.samples.held_back == 0);
+  const Optimized two = optimized(layers(1, 2), {.accept_sqnr_db = 200});
+  CHECK(two.samples.use == OptimizeSamples::Use::crossed);
+  CHECK(two.samples.judged == 2);
+  CHECK(!two.attempts[two.best].held_back);
+  CHECK(two.fitted == 2);
+}
+
+TEST_CASE("optimize: 16 bits only for kernels that take them") {
+  const auto widths = [](const Optimized& done) {
+    return std::ranges::count_if(done.attempts, [](const OptimizeAttempt& attempt) {
+      return attempt.settings.options.contains("activation_bits");
+    });
+  };
+  const Case of = layers(0, 4);
+  const OptionValues tflite{{"kernels", std::string("tflite")}};
+  CHECK(widths(optimized(of, {.accept_sqnr_db = 200, .most_float = 0}, tflite)) == 1);
+  CHECK(widths(optimized(of, {.accept_sqnr_db = 200, .most_float = 0})) == 0);
+}
+
+TEST_CASE("optimize: stopped, the best until then") {
+  const Case of = layers(1);
+  std::stop_source stop;
+  int told = 0;
+  const OptimizeOptions options{.accept_sqnr_db = 200, .tried = [&](const OptimizeAttempt&) {
+                                  if (++told == 2) stop.request_stop();
+                                }};
+  const Optimized done =
+      value_of(optimize(of.request(), of.graph, options, {.stop = stop.get_token()}));
+  CHECK(done.is_stopped);
+  REQUIRE(done.attempts.size() == 2);
+  CHECK(done.attempts[done.best].judged.worst().sqnr_db() ==
+        std::max(done.attempts[0].judged.worst().sqnr_db(),
+                 done.attempts[1].judged.worst().sqnr_db()));
+  CHECK(compare(of.graph, done.graph, Interpreter(), *of.samples));
+
+  const auto none = optimize(of.request(), of.graph, options, {.stop = stop.get_token()});
+  REQUIRE(!none);
+  CHECK(none.error().code == ErrorCode::cancelled);
+}
+
+TEST_CASE("optimize: a share is a share") {
+  const Case of = layers(1, 1);
+  for (const double share : {-0.1, 1.5, std::nan("")}) {
+    const auto refused = optimize(of.request(), of.graph, {.most_float = share});
+    REQUIRE(!refused);
+    CHECK(refused.error().code == ErrorCode::usage);
+  }
+}
