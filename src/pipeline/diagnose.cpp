@@ -1,0 +1,175 @@
+#include "quadrant/pipeline/diagnose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "pipeline/cause_finder.hpp"
+#include "pipeline/remedy_trials.hpp"
+#include "report/agreement.hpp"
+#include "report/terminal_text.hpp"
+#include "support/counted.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+// By how much a remedy has to be better to be one.
+constexpr double least_gain_db = 0.1;
+// One that takes away so much of its cause's share is enough; what changes more is not asked for.
+constexpr double enough_part = 0.5;
+
+bool is_better(const Agreement& made, const Agreement& than) {
+  if (made.non_finite != than.non_finite) return made.non_finite < than.non_finite;
+  return made.sqnr_db() >= than.sqnr_db() + least_gain_db;
+}
+
+class RemedySearch {
+ public:
+  RemedySearch(RemedyTrials& trials, const Recipe& base, const Agreement& worst)
+      : trials_(trials), base_(base), worst_(worst), reference_(worst) {}
+
+  Expected<void> run(Diagnosis& diagnosis, std::size_t most) {
+    QUADRANT_TRY(const auto again, trials_.measure(base_));
+    // What comes of other samples alone is no merit of a remedy.
+    if (again && is_better(*again, reference_)) reference_ = *again;
+    for (std::size_t i = 0; i < std::min(most, diagnosis.causes.size()); ++i) {
+      QUADRANT_CHECK(mend(diagnosis.causes[i]));
+    }
+    return unite(diagnosis);
+  }
+
+ private:
+  Expected<void> mend(Cause& cause) {
+    const bool saturating = cause.kind == CauseKind::saturation;
+    const bool is_anew = cause.kind == CauseKind::clipped && !cause.is_weight;
+    Agreement than = is_anew ? worst_ : reference_;
+    if (saturating) {
+      QUADRANT_TRY(const auto there, trials_.measure(base_, true));
+      if (!there) return {};
+      than = *there;
+    }
+    for (const Recipe& recipe : remedies_for(cause, base_)) {
+      QUADRANT_TRY(const auto made, trials_.measure(recipe, saturating));
+      const bool is_best = made && is_better(*made, cause.remedy ? cause.remedy->worst : than);
+      if (!is_best) continue;
+      cause.remedy = {recipe, *made};
+      const double left = share_of(*made, than);
+      if (left <= 1 - enough_part * cause.share.value_or(0)) break;
+    }
+    if (!cause.share && cause.remedy) cause.share = 1 - share_of(cause.remedy->worst, than);
+    return {};
+  }
+
+  // Those that help most first, so that their options count.
+  Expected<void> unite(Diagnosis& diagnosis) {
+    std::vector<const TriedRemedy*> found;
+    for (const Cause& cause : diagnosis.causes) {
+      const bool is_other = cause.kind == CauseKind::saturation;  // measured elsewhere
+      if (cause.remedy && !is_other) found.push_back(&*cause.remedy);
+    }
+    if (found.size() < 2) return {};
+    std::ranges::sort(found,
+                      [](const auto* a, const auto* b) { return worse_than(b->worst, a->worst); });
+    Recipe all = found.front()->recipe;
+    for (const TriedRemedy* each : found) all = united(all, each->recipe);
+    QUADRANT_TRY(const auto made, trials_.measure(all));
+    if (made && is_better(*made, found.front()->worst)) diagnosis.together = {all, *made};
+    return {};
+  }
+
+  RemedyTrials& trials_;
+  const Recipe& base_;
+  Agreement worst_;      // of the quantized model
+  Agreement reference_;  // the better of that, and of what the same settings give now
+};
+
+std::string decibels(double value) {
+  if (std::isinf(value)) return value > 0 ? "exact" : "not finite";
+  return fmt::format("{:.1f} dB", value);
+}
+
+// Paragraphs with numbers, in which a command stands once.
+class CausePrinter {
+ public:
+  explicit CausePrinter(FunctionRef<std::string(const Recipe&)> remedy) : remedy_(remedy) {}
+
+  std::string print(const Cause& cause) {
+    ++number_;
+    std::string text = fmt::format("  {}. {}{}: {}", number_, cause.is_weight ? "weight " : "",
+                                   printable(cause.name), to_string(cause.kind));
+    if (cause.share) text += fmt::format(", {:.0f} % of the error", 100 * *cause.share);
+    text += fmt::format("\n     {}\n", printable(cause.found));
+    if (cause.sqnr_db && cause.sqnr_db_before) {
+      text += fmt::format("     in the quantized model: {} in front of its operation, {} behind\n",
+                          decibels(*cause.sqnr_db_before), decibels(*cause.sqnr_db));
+    }
+    if (cause.remedy) text += print(*cause.remedy);
+    return text + "\n";
+  }
+
+ private:
+  std::string print(const TriedRemedy& tried) {
+    const std::string command = remedy_(tried.recipe);
+    const auto [known, is_new] = printed_.try_emplace(command, number_);
+    return fmt::format("     {}: {}\n", decibels(tried.worst.sqnr_db()),
+                       is_new ? command : fmt::format("as for {}", known->second));
+  }
+
+  FunctionRef<std::string(const Recipe&)> remedy_;
+  std::size_t number_ = 0;
+  std::map<std::string, std::size_t> printed_;  // by command, where it stands
+};
+
+}  // namespace
+
+std::string_view to_string(CauseKind kind) noexcept {
+  static constexpr std::array<std::string_view, 9> names{"errors of small values are magnified",
+                                                         "values are clipped",
+                                                         "channels are dead",
+                                                         "an outlier channel",
+                                                         "a range far wider than its values",
+                                                         "rounding",
+                                                         "shifted means",
+                                                         "sums saturate",
+                                                         "left in float between what is quantized"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+Expected<Diagnosis> diagnose(const Graph& real, const Graph& quantized, const RunInputs& samples,
+                             const DiagnoseOptions& options, const RunContext& context) {
+  QUADRANT_TRY(const auto data, open_samples(samples, real, context));
+  QUADRANT_TRY(FoundCauses found, find_causes(real, quantized, *data, options, context));
+  Diagnosis& made = found.diagnosis;
+  if (options.try_remedies && found.recipe) {
+    RemedyTrials trials(real, samples, *data, options, context);
+    QUADRANT_CHECK(RemedySearch(trials, *found.recipe, made.worst).run(made, options.most));
+  }
+  std::ranges::stable_sort(made.causes, [](const Cause& a, const Cause& b) {
+    return a.share.value_or(0) > b.share.value_or(0);
+  });
+  std::erase_if(made.causes, [](const Cause& cause) { return !cause.share; });
+  if (made.causes.size() > options.most) made.causes.resize(options.most);
+  return std::move(made);
+}
+
+std::string to_string(const Diagnosis& diagnosis, FunctionRef<std::string(const Recipe&)> remedy) {
+  std::string text = fmt::format(
+      "  {}, output '{}': {}\n  measured {} of {} quantized {}; with all that can be exact: {}\n\n",
+      counted(diagnosis.samples, "sample"), printable(diagnosis.output),
+      format_sqnr(diagnosis.worst), diagnosis.measured, diagnosis.places,
+      plural(diagnosis.places, "value"), format_sqnr(diagnosis.floor));
+  CausePrinter printer(remedy);
+  for (const Cause& cause : diagnosis.causes) text += printer.print(cause);
+  if (diagnosis.together) {
+    text += fmt::format("  all of these together, {}:\n     {}\n",
+                        format_sqnr(diagnosis.together->worst), remedy(diagnosis.together->recipe));
+  }
+  if (diagnosis.causes.empty()) text += "  nothing stands out\n";
+  return text;
+}
+
+}  // namespace quadrant::inline v0
