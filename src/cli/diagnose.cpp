@@ -83,22 +83,17 @@ class Diagnose final : public Command {
   }
 
   [[nodiscard]] std::string typed(const Recipe& recipe, const RunContext& context) const {
-    const bool is_onnx = better().ends_with(".onnx");
     const RunInputs& samples = options_.calibration.has_samples() ? options_.calibration : data_;
-    return fmt::format("quadrant {} {}{}{} {} --calibration {}{}{}{}",
-                       is_onnx ? "quantize" : "convert", shell_word(options_.real_name),
-                       is_onnx ? " -o " : " ", better(), typed_options(recipe),
-                       shell_word(samples.calibration), context.convert_samples ? " --convert" : "",
-                       context.allow_non_finite_samples ? " --allow-non-finite" : "",
-                       context.follow_links ? " --follow-links" : "");
+    return typed_call({options_.real_name, better(), samples.calibration}, recipe) +
+           (context.convert_samples ? " --convert" : "") +
+           (context.allow_non_finite_samples ? " --allow-non-finite" : "") +
+           (context.follow_links ? " --follow-links" : "");
   }
 
-  [[nodiscard]] Json to_json(const std::optional<TriedRemedy>& remedy,
+  [[nodiscard]] Json json_of(const std::optional<TriedRemedy>& tried,
                              const RunContext& context) const {
-    if (!remedy) return nullptr;
-    Json made = json_of(remedy->worst);
-    made["command"] = typed(remedy->recipe, context);
-    return made;
+    if (!tried) return nullptr;
+    return {{"worst", cli::json_of(tried->worst)}, {"command", typed(tried->recipe, context)}};
   }
 
   [[nodiscard]] Json to_json(const Diagnosis& found, const RunContext& context) const {
@@ -106,23 +101,19 @@ class Diagnose final : public Command {
     for (const Cause& cause : found.causes) {
       causes.push_back({{"name", cause.name},
                         {"kind", to_string(cause.kind)},
-                        {"weight", cause.is_weight},
+                        {"is_weight", cause.is_weight},
                         {"found", cause.found},
-                        {"share", json_of(cause.share)},
-                        {"sqnr_db_before", json_of(cause.sqnr_db_before)},
-                        {"sqnr_db", json_of(cause.sqnr_db)},
-                        {"remedy", to_json(cause.remedy, context)}});
+                        {"share", cli::json_of(cause.share)},
+                        {"remedy", json_of(cause.remedy, context)}});
     }
     return {{"float", options_.real_name},
             {"quantized", options_.quantized_name},
             {"samples", found.samples},
             {"output", found.output},
-            {"worst", json_of(found.worst)},
-            {"all_exact", json_of(found.floor)},
-            {"places", found.places},
-            {"measured", found.measured},
+            {"worst", cli::json_of(found.worst)},
+            {"all_exact", cli::json_of(found.floor)},
             {"causes", causes},
-            {"together", to_json(found.together, context)}};
+            {"together", json_of(found.together, context)}};
   }
 
   RunInputs data_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/float_islands.hpp"
 #include "pipeline/place_evidence.hpp"
 #include "pipeline/recipe_of_model.hpp"
 #include "quadrant/calibration/calibrate.hpp"
@@ -70,6 +71,8 @@ class CauseFinder {
     QUADRANT_CHECK(measure());
     add_shift();
     QUADRANT_TRY(const bool may_saturate, add_saturation());
+    QUADRANT_TRY(const std::vector<Cause> islands, float_islands(spelled_out_));
+    made_.causes.insert(made_.causes.end(), islands.begin(), islands.end());
     std::ranges::stable_sort(made_.causes, [](const Cause& a, const Cause& b) {
       return a.share.value_or(0) > b.share.value_or(0);
     });
@@ -150,7 +153,7 @@ WatchedValue CauseFinder::watched(const Graph& graph, Value value) const {
 }
 
 Expected<void> CauseFinder::gather_statistics() {
-  CalibrateOptions before{.executor = context_.executor, .sink = context_.sink};
+  CalibrateOptions before{.executor = context_.executor};  // what is not finite, causes say
   CalibrateOptions after = before;
   const auto add = [&](const std::string& name) {
     const Value value = folded_.find_value(name);
@@ -275,14 +278,12 @@ Expected<void> CauseFinder::find_candidates() {
                                ? std::nullopt
                                : magnifier_of(real_.find_value(places_[i].name), most_moves);
     if (magnifier && magnifier->second < own_db - magnified_db) {
-      const TensorType& type = spelled_out_.type(places_[i].codes);
       made.noise = std::max(made.noise, relative_noise_of(magnifier->second));
       made.evidence.kind = CauseKind::magnified;
       made.evidence.found = fmt::format(
-          "{}{}: '{}', {}, magnifies what that does to small values: {:.1f} dB in front of it, {} "
+          "{}: '{}' ({}) magnifies what that does to small values, {:.1f} dB in front of it and {} "
           "behind",
-          made.evidence.found.empty() ? "it is in codes" : made.evidence.found,
-          type.uniform() == nullptr ? "" : fmt::format(" ({})", to_string(type.element)),
+          made.evidence.found.empty() ? "it is codes" : made.evidence.found,
           label(real_, magnifier->first), real_.kind(magnifier->first), own_db,
           std::isfinite(magnifier->second) ? fmt::format("{:.1f} dB", magnifier->second)
                                            : std::string("infinity or NaN"));

@@ -21,6 +21,10 @@ namespace {
 constexpr double least_gain_db = 0.1;
 // One that takes away so much of its cause's share is enough; what changes more is not asked for.
 constexpr double enough_part = 0.5;
+// A value that is so much worse than what it is computed from has an error of its own.
+constexpr double entering_db = 3;
+// What has a smaller share is not among all remedies together.
+constexpr double least_of_all = 0.05;
 
 bool is_better(const Agreement& made, const Agreement& than) {
   if (made.non_finite != than.non_finite) return made.non_finite < than.non_finite;
@@ -54,7 +58,9 @@ class RemedySearch {
     }
     for (const Recipe& recipe : remedies_for(cause, base_)) {
       QUADRANT_TRY(const auto made, trials_.measure(recipe, saturating));
-      const bool is_best = made && is_better(*made, cause.remedy ? cause.remedy->worst : than);
+      const bool is_float = made && made->noise == 0;  // what is left is no quantized model
+      const bool is_best =
+          made && !is_float && is_better(*made, cause.remedy ? cause.remedy->worst : than);
       if (!is_best) continue;
       cause.remedy = {recipe, *made};
       const double left = share_of(*made, than);
@@ -69,7 +75,8 @@ class RemedySearch {
     std::vector<const TriedRemedy*> found;
     for (const Cause& cause : diagnosis.causes) {
       const bool is_other = cause.kind == CauseKind::saturation;  // measured elsewhere
-      if (cause.remedy && !is_other) found.push_back(&*cause.remedy);
+      const bool is_small = cause.share.value_or(0) < least_of_all;
+      if (cause.remedy && !is_other && !is_small) found.push_back(&*cause.remedy);
     }
     if (found.size() < 2) return {};
     std::ranges::sort(found,
@@ -77,7 +84,10 @@ class RemedySearch {
     Recipe all = found.front()->recipe;
     for (const TriedRemedy* each : found) all = united(all, each->recipe);
     QUADRANT_TRY(const auto made, trials_.measure(all));
-    if (made && is_better(*made, found.front()->worst)) diagnosis.together = {all, *made};
+    const bool is_float = made && made->noise == 0;  // nothing is quantized any more
+    if (made && !is_float && is_better(*made, found.front()->worst)) {
+      diagnosis.together = {all, *made};
+    }
     return {};
   }
 
@@ -101,9 +111,14 @@ class CausePrinter {
     ++number_;
     std::string text = fmt::format("  {}. {}{}: {}", number_, cause.is_weight ? "weight " : "",
                                    printable(cause.name), to_string(cause.kind));
-    if (cause.share) text += fmt::format(", {:.0f} % of the error", 100 * *cause.share);
+    if (cause.share) {
+      text += fmt::format(", {:.0f} % of the error{}", 100 * *cause.share,
+                          cause.kind == CauseKind::saturation ? " there" : "");
+    }
     text += fmt::format("\n     {}\n", printable(cause.found));
-    if (cause.sqnr_db && cause.sqnr_db_before) {
+    const bool enters_here = cause.sqnr_db && cause.sqnr_db_before &&
+                             *cause.sqnr_db < *cause.sqnr_db_before - entering_db;
+    if (enters_here) {
       text += fmt::format("     in the quantized model: {} in front of its operation, {} behind\n",
                           decibels(*cause.sqnr_db_before), decibels(*cause.sqnr_db));
     }
@@ -151,7 +166,9 @@ Expected<Diagnosis> diagnose(const Graph& real, const Graph& quantized, const Ru
   std::ranges::stable_sort(made.causes, [](const Cause& a, const Cause& b) {
     return a.share.value_or(0) > b.share.value_or(0);
   });
-  std::erase_if(made.causes, [](const Cause& cause) { return !cause.share; });
+  std::erase_if(made.causes, [](const Cause& cause) {
+    return !cause.share && cause.kind != CauseKind::float_island;
+  });
   if (made.causes.size() > options.most) made.causes.resize(options.most);
   return std::move(made);
 }

@@ -45,6 +45,13 @@ std::string shell_word(std::string_view text) {
   return word + "'";
 }
 
+std::string typed_call(const TypedFiles& files, const Recipe& recipe) {
+  const bool is_onnx = files.output.ends_with(".onnx");
+  return fmt::format("quadrant {} {}{}{} {} --calibration {}", is_onnx ? "quantize" : "convert",
+                     shell_word(files.model), is_onnx ? " -o " : " ", shell_word(files.output),
+                     typed_options(recipe), shell_word(files.calibration));
+}
+
 std::string typed_options(const Recipe& recipe) {
   std::string text;
   if (!recipe.schemes.empty()) {
