@@ -17,6 +17,22 @@
 namespace quadrant::inline v0 {
 namespace {
 
+struct KindNames {
+  std::string_view key;
+  std::string_view words;
+};
+constexpr std::array<KindNames, 9> kinds{{
+    {"magnified", "errors of small values are magnified"},
+    {"clipped", "values are clipped"},
+    {"dead_channels", "channels are dead"},
+    {"outlier_channel", "an outlier channel"},
+    {"wide_range", "a range far wider than most values"},
+    {"rounding", "rounding"},
+    {"shifted_means", "shifted means"},
+    {"saturation", "sums saturate"},
+    {"float_island", "left in float between what is quantized"},
+}};
+
 // By how much a remedy has to be better to be one.
 constexpr double least_gain_db = 0.1;
 // One that takes away so much of its cause's share is enough; what changes more is not asked for.
@@ -109,8 +125,9 @@ class CausePrinter {
 
   std::string print(const Cause& cause) {
     ++number_;
-    std::string text = fmt::format("  {}. {}{}: {}", number_, cause.is_weight ? "weight " : "",
-                                   printable(cause.name), to_string(cause.kind));
+    std::string text =
+        fmt::format("  {}. {}{}: {}", number_, cause.is_weight ? "weight " : "",
+                    printable(cause.name), kinds[static_cast<std::size_t>(cause.kind)].words);
     if (cause.share) {
       text += fmt::format(", {:.0f} % of the error{}", 100 * *cause.share,
                           cause.kind == CauseKind::saturation ? " there" : "");
@@ -142,16 +159,7 @@ class CausePrinter {
 }  // namespace
 
 std::string_view to_string(CauseKind kind) noexcept {
-  static constexpr std::array<std::string_view, 9> names{"errors of small values are magnified",
-                                                         "values are clipped",
-                                                         "channels are dead",
-                                                         "an outlier channel",
-                                                         "a range far wider than its values",
-                                                         "rounding",
-                                                         "shifted means",
-                                                         "sums saturate",
-                                                         "left in float between what is quantized"};
-  return names[static_cast<std::size_t>(kind)];
+  return kinds[static_cast<std::size_t>(kind)].key;
 }
 
 Expected<Diagnosis> diagnose(const Graph& real, const Graph& quantized, const RunInputs& samples,

@@ -31,6 +31,7 @@ enum class CauseKind : std::uint8_t {
   saturation,       ///< sums leave 16 bits, on some processors
   float_island,     ///< stays float between what is quantized: costs time, not accuracy
 };
+/// `outlier_channel`
 [[nodiscard]] std::string_view to_string(CauseKind kind) noexcept;
 
 /// What was tried, and better than the quantized model.
