@@ -47,6 +47,9 @@ bool is_better(const Agreement& made, const Agreement& than) {
   return made.sqnr_db() >= than.sqnr_db() + least_gain_db;
 }
 
+// Nothing is quantized any more.
+bool is_float(const Agreement& made) { return made.noise == 0 && made.non_finite == 0; }
+
 class RemedySearch {
  public:
   RemedySearch(RemedyTrials& trials, const Recipe& base, const Agreement& worst)
@@ -86,23 +89,30 @@ class RemedySearch {
     return {};
   }
 
-  // Those that help most first, so that their options count.
+  // All that helps, and all causes in float: errors that meet may hide what one alone would bring.
   Expected<void> unite(Diagnosis& diagnosis) {
     std::vector<const TriedRemedy*> found;
+    Recipe in_float = base_;
     for (const Cause& cause : diagnosis.causes) {
-      const bool is_other = cause.kind == CauseKind::saturation;  // measured elsewhere
       const bool is_small = cause.share.value_or(0) < least_of_all;
-      if (cause.remedy && !is_other && !is_small) found.push_back(&*cause.remedy);
+      const bool is_elsewhere = cause.kind == CauseKind::saturation;  // measured in other kernels
+      if (is_small || is_elsewhere) continue;
+      if (cause.remedy) found.push_back(&*cause.remedy);
+      if (cause.kind != CauseKind::shifted_means) {
+        in_float = leaving_in_float(std::move(in_float), cause.name);
+      }
     }
-    if (found.size() < 2) return {};
-    std::ranges::sort(found,
-                      [](const auto* a, const auto* b) { return worse_than(b->worst, a->worst); });
-    Recipe all = found.front()->recipe;
+    // Those that help most first, so that their options count.
+    std::ranges::stable_sort(
+        found, [](const auto* a, const auto* b) { return worse_than(b->worst, a->worst); });
+    Recipe all = found.empty() ? base_ : found.front()->recipe;
     for (const TriedRemedy* each : found) all = united(all, each->recipe);
-    QUADRANT_TRY(const auto made, trials_.measure(all));
-    const bool is_float = made && made->noise == 0;  // nothing is quantized any more
-    if (made && !is_float && is_better(*made, found.front()->worst)) {
-      diagnosis.together = {all, *made};
+    Agreement than = found.empty() ? reference_ : found.front()->worst;
+    for (const Recipe& recipe : {all, in_float}) {
+      QUADRANT_TRY(const auto made, trials_.measure(recipe));
+      if (!made || is_float(*made) || !is_better(*made, than)) continue;
+      diagnosis.together = {recipe, *made};
+      than = *made;
     }
     return {};
   }
@@ -190,8 +200,8 @@ std::string to_string(const Diagnosis& diagnosis, FunctionRef<std::string(const 
   CausePrinter printer(remedy);
   for (const Cause& cause : diagnosis.causes) text += printer.print(cause);
   if (diagnosis.together) {
-    text += fmt::format("  all of these together, {}:\n     {}\n",
-                        format_sqnr(diagnosis.together->worst), remedy(diagnosis.together->recipe));
+    text += fmt::format("  together, {}:\n     {}\n", format_sqnr(diagnosis.together->worst),
+                        remedy(diagnosis.together->recipe));
   }
   if (diagnosis.causes.empty()) text += "  nothing stands out\n";
   return text;

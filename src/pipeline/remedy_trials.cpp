@@ -1,7 +1,6 @@
 #include "pipeline/remedy_trials.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdint>
 #include <string_view>
@@ -30,28 +29,13 @@ Recipe without(Recipe recipe, std::string_view key) {
   return recipe;
 }
 
-// This name alone, as a pattern. RE2 takes a backslash in front of what is no letter or digit.
-Recipe excluding(Recipe recipe, std::string_view name) {
-  std::string pattern = "^";
-  for (const char character : name) {
-    const auto byte = static_cast<unsigned char>(character);
-    constexpr std::string_view plain = "_/:-";
-    const bool is_plain =
-        std::isalnum(byte) != 0 || byte >= 0x80U || plain.find(character) != std::string_view::npos;
-    if (!is_plain) pattern += '\\';
-    pattern += character;
-  }
-  recipe.exclude.push_back(pattern + "$");
-  return recipe;
-}
-
 Recipe optimizing(Recipe recipe, std::vector<std::string> names) {
   recipe.model.insert_or_assign("optimize", std::move(names));
   return recipe;
 }
 
 std::vector<Recipe> for_values(const Cause& cause, const Recipe& base) {
-  const Recipe exact = excluding(base, cause.name);
+  const Recipe exact = leaving_in_float(base, cause.name);
   const Recipe wide = with(base, "activation_bits", std::int64_t{16});
   const auto encoded = [&](const char* encoding) {
     return with(base, "activation_encoding", std::string(encoding));
@@ -71,7 +55,7 @@ std::vector<Recipe> for_values(const Cause& cause, const Recipe& base) {
 }
 
 std::vector<Recipe> for_weights(const Cause& cause, const Recipe& base) {
-  const Recipe exact = excluding(base, cause.name);
+  const Recipe exact = leaving_in_float(base, cause.name);
   if (is_static(base)) {
     const Recipe by_channel = without(without(base, "weights"), "asymmetric_weights");
     const Recipe wide = without(base, "weight_bits");
@@ -85,6 +69,21 @@ std::vector<Recipe> for_weights(const Cause& cause, const Recipe& base) {
 }
 
 }  // namespace
+
+// The pattern is of this name alone. RE2 takes a backslash in front of what is no letter or digit.
+Recipe leaving_in_float(Recipe base, std::string_view name) {
+  std::string pattern = "^";
+  for (const char character : name) {
+    const auto byte = static_cast<unsigned char>(character);
+    constexpr std::string_view plain = "_/:-";
+    const bool is_plain =
+        std::isalnum(byte) != 0 || byte >= 0x80U || plain.find(character) != std::string_view::npos;
+    if (!is_plain) pattern += '\\';
+    pattern += character;
+  }
+  base.exclude.push_back(pattern + "$");
+  return base;
+}
 
 std::vector<Recipe> remedies_for(const Cause& cause, const Recipe& base) {
   std::vector<Recipe> made;

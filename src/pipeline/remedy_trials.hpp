@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
@@ -16,6 +17,9 @@ namespace quadrant::inline v0 {
 
 /// Recipes that could mend `cause` in what `base` makes, those first that change least.
 [[nodiscard]] std::vector<Recipe> remedies_for(const Cause& cause, const Recipe& base);
+
+/// `base` with one value, weight or operation more in float.
+[[nodiscard]] Recipe leaving_in_float(Recipe base, std::string_view name);
 
 /// The recipe with all that both of them add to `base`; of an option that both have, `first`'s.
 [[nodiscard]] Recipe united(const Recipe& first, const Recipe& second);
