@@ -108,7 +108,9 @@ class RemedySearch {
     Recipe all = found.empty() ? base_ : found.front()->recipe;
     for (const TriedRemedy* each : found) all = united(all, each->recipe);
     Agreement than = found.empty() ? reference_ : found.front()->worst;
-    for (const Recipe& recipe : {all, in_float}) {
+    std::vector<Recipe> open{all, in_float};
+    if (found.empty()) open.push_back(with_wide_activations(base_));
+    for (const Recipe& recipe : open) {
       QUADRANT_TRY(const auto made, trials_.measure(recipe));
       if (!made || is_float(*made) || !is_better(*made, than)) continue;
       diagnosis.together = {recipe, *made};

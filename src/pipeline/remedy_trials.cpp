@@ -36,21 +36,20 @@ Recipe optimizing(Recipe recipe, std::vector<std::string> names) {
 
 std::vector<Recipe> for_values(const Cause& cause, const Recipe& base) {
   const Recipe exact = leaving_in_float(base, cause.name);
-  const Recipe wide = with(base, "activation_bits", std::int64_t{16});
   const auto encoded = [&](const char* encoding) {
     return with(base, "activation_encoding", std::string(encoding));
   };
   switch (cause.kind) {
     case CauseKind::clipped:
-      return {base, exact, wide};
+      return {base, exact};
     case CauseKind::dead_channels:
     case CauseKind::outlier_channel:
-      return {optimizing(base, {"cle"}), exact, encoded("mse"), wide};
+      return {optimizing(base, {"cle"}), exact, encoded("mse")};
     case CauseKind::wide_range:
     case CauseKind::rounding:
-      return {encoded("mse"), encoded("percentile"), exact, wide};
+      return {encoded("mse"), encoded("percentile"), exact};
     default:
-      return {exact, wide};
+      return {exact};
   }
 }
 
@@ -83,6 +82,10 @@ Recipe leaving_in_float(Recipe base, std::string_view name) {
   }
   base.exclude.push_back(pattern + "$");
   return base;
+}
+
+Recipe with_wide_activations(Recipe base) {
+  return is_static(base) ? with(std::move(base), "activation_bits", std::int64_t{16}) : base;
 }
 
 std::vector<Recipe> remedies_for(const Cause& cause, const Recipe& base) {

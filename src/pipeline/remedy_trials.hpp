@@ -21,6 +21,9 @@ namespace quadrant::inline v0 {
 /// `base` with one value, weight or operation more in float.
 [[nodiscard]] Recipe leaving_in_float(Recipe base, std::string_view name);
 
+/// The last resort of a scheme that has activations: all of them with 16 bits.
+[[nodiscard]] Recipe with_wide_activations(Recipe base);
+
 /// The recipe with all that both of them add to `base`; of an option that both have, `first`'s.
 [[nodiscard]] Recipe united(const Recipe& first, const Recipe& second);
 
