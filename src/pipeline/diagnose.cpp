@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "pipeline/cause_finder.hpp"
@@ -59,10 +60,10 @@ class RemedySearch {
     QUADRANT_TRY(const auto again, trials_.measure(base_));
     // What comes of other samples alone is no merit of a remedy.
     if (again && is_better(*again, reference_)) reference_ = *again;
-    for (std::size_t i = 0; i < std::min(most, diagnosis.causes.size()); ++i) {
-      QUADRANT_CHECK(mend(diagnosis.causes[i]));
-    }
-    return unite(diagnosis);
+    const auto causes = std::span(diagnosis.causes).first(std::min(most, diagnosis.causes.size()));
+    for (Cause& cause : causes) QUADRANT_CHECK(mend(cause));
+    QUADRANT_TRY(diagnosis.together, unite(causes));
+    return {};
   }
 
  private:
@@ -77,9 +78,8 @@ class RemedySearch {
     }
     for (const Recipe& recipe : remedies_for(cause, base_)) {
       QUADRANT_TRY(const auto made, trials_.measure(recipe, saturating));
-      const bool is_float = made && made->noise == 0;  // what is left is no quantized model
       const bool is_best =
-          made && !is_float && is_better(*made, cause.remedy ? cause.remedy->worst : than);
+          made && !is_float(*made) && is_better(*made, cause.remedy ? cause.remedy->worst : than);
       if (!is_best) continue;
       cause.remedy = {recipe, *made};
       const double left = share_of(*made, than);
@@ -90,10 +90,10 @@ class RemedySearch {
   }
 
   // All that helps, and all causes in float: errors that meet may hide what one alone would bring.
-  Expected<void> unite(Diagnosis& diagnosis) {
+  Expected<std::optional<TriedRemedy>> unite(std::span<const Cause> causes) {
     std::vector<const TriedRemedy*> found;
     Recipe in_float = base_;
-    for (const Cause& cause : diagnosis.causes) {
+    for (const Cause& cause : causes) {
       const bool is_small = cause.share.value_or(0) < least_of_all;
       const bool is_elsewhere = cause.kind == CauseKind::saturation;  // measured in other kernels
       if (is_small || is_elsewhere) continue;
@@ -110,13 +110,14 @@ class RemedySearch {
     Agreement than = found.empty() ? reference_ : found.front()->worst;
     std::vector<Recipe> open{all, in_float};
     if (found.empty()) open.push_back(with_wide_activations(base_));
+    std::optional<TriedRemedy> best;
     for (const Recipe& recipe : open) {
       QUADRANT_TRY(const auto made, trials_.measure(recipe));
       if (!made || is_float(*made) || !is_better(*made, than)) continue;
-      diagnosis.together = {recipe, *made};
+      best = {recipe, *made};
       than = *made;
     }
-    return {};
+    return best;
   }
 
   RemedyTrials& trials_;

@@ -12,7 +12,7 @@ import random
 import re
 import shlex
 
-from command_case import BAD_INPUT, BINARY, USAGE, CommandTest, run_tests
+from command_case import BAD_INPUT, EXAMPLES, USAGE, CommandTest, run_tests
 from onnx_writer import model, node, tensor, value_info
 from run_model_test import npy
 
@@ -271,6 +271,19 @@ class DiagnoseTest(DiagnoseCase):
         self.assertEqual(first["name"], name)
         self.assert_mends(first["remedy"], 10)
 
+    def test_page_shows_what_is_printed(self):
+        """All but digits, of which another processor may round the last ones."""
+        page = (EXAMPLES.parents[1] / "docs" / "diagnose.md").read_text(encoding="utf-8")
+        block = page.split("$ quadrant ", 1)[1].split("\n```", 1)[0]
+        first, rest = block.split("\n$ quadrant ", 1)
+        second, shown = rest.split("\n", 1)
+        for name in ("digits_cnn.onnx", "digits_cnn.npz"):
+            self.put(name, (EXAMPLES / name).read_bytes())
+        self.assertEqual(self.run_command(*shlex.split(first)).returncode, 0)
+        printed = self.run_command(*shlex.split(second)).stdout.decode()
+        masked = [re.sub(r"-?[\d.]+", "#", text.strip("\n")) for text in (shown, printed)]
+        self.assertEqual(*masked)
+
     def test_refusals(self):
         self.put_logarithm()
         call = ("diagnose", "float.onnx", "quantized.onnx")
@@ -285,5 +298,4 @@ class DiagnoseTest(DiagnoseCase):
 
 
 if __name__ == "__main__":
-    assert BINARY
     run_tests()
