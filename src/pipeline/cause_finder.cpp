@@ -52,6 +52,17 @@ bool magnifies(NodeRef node, std::uint32_t operand) {
          (kind == ops::Div::kind && operand == 1);
 }
 
+// Channels are where images have them; else along the last axis.
+WatchedValue watched(const Graph& graph, Value value) {
+  constexpr std::int64_t image_rank = 4;
+  const Shape& shape = graph.type(value).shape;
+  if (!shape.is_ranked() || shape.rank() < 2) return {value};
+  const NodeRef maker = graph.ref(value.node);
+  const Product* const product = find_product(maker);
+  if (product != nullptr) return {value, product->result_channel};
+  return {value, shape.rank() >= image_rank ? 1 : -1};
+}
+
 class CauseFinder {
  public:
   CauseFinder(const Graph& real, const Graph& quantized, const DataSet& data,
@@ -91,7 +102,6 @@ class CauseFinder {
   Expected<bool> add_saturation();
 
   [[nodiscard]] Expected<PlaceEvidence> evidence_of(const QuantizedPlace& place) const;
-  [[nodiscard]] WatchedValue watched(const Graph& graph, Value value) const;
   [[nodiscard]] std::string seen_name(const QuantizedPlace& place) const;
   [[nodiscard]] std::int64_t weight_channel(const QuantizedPlace& place) const;
   [[nodiscard]] std::optional<double> sqnr_at(std::string_view name) const;
@@ -139,17 +149,6 @@ Expected<void> CauseFinder::compare_values() {
   made_.output = worst->name;
   made_.worst = worst->agreement;
   return {};
-}
-
-// Channels are where images have them; else along the last axis.
-WatchedValue CauseFinder::watched(const Graph& graph, Value value) const {
-  constexpr std::int64_t image_rank = 4;
-  const Shape& shape = graph.type(value).shape;
-  if (!shape.is_ranked() || shape.rank() < 2) return {value};
-  const NodeRef maker = graph.ref(value.node);
-  const Product* const product = find_product(maker);
-  if (product != nullptr) return {value, product->result_channel};
-  return {value, shape.rank() >= image_rank ? 1 : -1};
 }
 
 Expected<void> CauseFinder::gather_statistics() {
@@ -300,6 +299,7 @@ Expected<void> CauseFinder::find_candidates() {
 // Each candidate alone in codes, and none at all.
 Expected<void> CauseFinder::measure() {
   std::vector<SensitivityLayer> layers;
+  layers.reserve(candidates_.size() + 1);
   for (const Candidate& candidate : candidates_) layers.push_back({candidate.place->name});
   layers.push_back({"none"});
   const auto with_alone = [&](std::size_t layer) -> Expected<Graph> {

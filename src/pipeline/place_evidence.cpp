@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -45,7 +46,7 @@ Expected<Codes> codes_of(const UniformType& type) {
   for (const float scale : scales) codes.mean_square += static_cast<double>(scale) * scale;
   if (!scales.empty()) codes.mean_square /= static_cast<double>(scales.size());
   if (scales.size() == 1) {
-    const double step = static_cast<double>(scales[0]);
+    const auto step = static_cast<double>(scales[0]);
     const auto end = [&](std::int64_t code) { return step * static_cast<double>(code - zeros[0]); };
     const auto [low, high] = std::minmax({end(type.storage_min), end(type.storage_max)});
     codes.grid = Grid{low, high, std::fabs(step)};
@@ -101,16 +102,16 @@ std::optional<Outlier> outlier_of(const TensorStatistics& seen) {
 std::pair<double, double> inner_range(const std::vector<WeightedValue>& values,
                                       std::uint64_t count) {
   const double left_out = (1 - inner_part) / 2 * static_cast<double>(count);
-  const auto first_beyond = [&](auto begin, auto end) {
+  const auto first_beyond = [&](const auto& from_one_end) {
     double passed = 0;
-    for (auto each = begin; each != end; ++each) {
-      passed += static_cast<double>(each->count);
-      if (passed > left_out) return each->value;
+    for (const WeightedValue& each : from_one_end) {
+      passed += static_cast<double>(each.count);
+      if (passed > left_out) return each.value;
     }
     return 0.0;
   };
-  return {std::min(0.0, first_beyond(values.begin(), values.end())),
-          std::max(0.0, first_beyond(values.rbegin(), values.rend()))};
+  return {std::min(0.0, first_beyond(values)),
+          std::max(0.0, first_beyond(std::views::reverse(values)))};
 }
 
 struct Noise {
@@ -122,7 +123,7 @@ struct Noise {
 Noise noise_of(const std::vector<WeightedValue>& values, const Grid& grid) {
   Noise sum;
   for (const WeightedValue& each : values) {
-    const double count = static_cast<double>(each.count);
+    const auto count = static_cast<double>(each.count);
     const double held = std::clamp(each.value, grid.low, grid.high);
     const double error =
         each.value - (grid.low + grid.step * std::nearbyint((held - grid.low) / grid.step));
@@ -171,7 +172,7 @@ class Evidence {
     if (!dead.empty()) {
       return {CauseKind::dead_channels,
               fmt::format("{} of {} {} constant in codes and not in floats, channel {} for one{}",
-                          dead.size(), before_.by_channel->channels.size(),
+                          dead.size(), reaches_of(before_).size(),
                           dead.size() == 1 ? "channels is" : "channels are", dead.front(),
                           reach.empty() ? "" : "; " + reach)};
     }

@@ -44,9 +44,10 @@ NodeId move_reals(Graph& graph, NodeId node, std::uint32_t operand, Value real) 
   NodeSpec spec{.kind = std::string(graph.kind(node)), .attributes = graph.attributes(node)};
   const std::vector<Value> operands(graph.operands(node).begin(), graph.operands(node).end());
   for (std::uint32_t i = 0; i < operands.size(); ++i) {
-    const Value value = operands[i];
+    Value value = i == operand ? real : operands[i];
     const bool is_coded = !value.is_absent() && graph.type(value).is_quantized();
-    spec.operands.push_back(i == operand ? real : is_coded ? dequantized_in(graph, value) : value);
+    if (is_coded) value = dequantized_in(graph, value);
+    spec.operands.push_back(value);
   }
   for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
     spec.results.push_back({{}, graph.type({node, i}).expressed()});

@@ -116,12 +116,12 @@ Recipe united(const Recipe& first, const Recipe& second) {
 }
 
 RemedyTrials::RemedyTrials(const Graph& real, const RunInputs& samples, const DataSet& data,
-                           const DiagnoseOptions& options, const RunContext& context)
+                           const DiagnoseOptions& options, RunContext context)
     : real_(real),
       calibration_(options.calibration.has_samples() ? options.calibration : samples),
       data_(data),
       options_(options),
-      context_(context) {
+      context_(std::move(context)) {
   context_.sink = nullptr;
 }
 

@@ -31,7 +31,7 @@ namespace quadrant::inline v0 {
 class RemedyTrials {
  public:
   RemedyTrials(const Graph& real, const RunInputs& samples, const DataSet& data,
-               const DiagnoseOptions& options, const RunContext& context);
+               const DiagnoseOptions& options, RunContext context);
 
   /// At the output that agrees least; `saturating`: as kernels compute whose sums leave 16 bits.
   /// Empty where the recipe does not fit the model.
