@@ -95,6 +95,7 @@ class CauseFinder {
   Expected<void> prepare();
   Expected<void> compare_values();
   Expected<void> gather_statistics();
+  Expected<void> find_limits();
   Expected<void> find_candidates();
   Expected<void> measure();
   void add_cause(const Candidate& candidate, const Agreement& alone);
@@ -138,7 +139,12 @@ Expected<void> CauseFinder::compare_values() {
   CompareOptions options{.layers = true, .executor = context_.executor, .sink = context_.sink};
   options.names.first = options_.real_name;
   options.names.second = options_.quantized_name;
-  QUADRANT_TRY(const Comparison found, compare(real_, spelled_out_, runtime_, data_, options));
+  auto compared = compare(real_, spelled_out_, runtime_, data_, options);
+  if (!compared && compared.error().code == ErrorCode::impossible) {
+    options.layers = false;  // inner values of one name may have other layouts
+    compared = compare(real_, spelled_out_, runtime_, data_, options);
+  }
+  QUADRANT_TRY(const Comparison found, std::move(compared));
   for (const auto* const list : {&found.outputs, &found.layers}) {
     for (const ValueAgreement& value : *list) values_.emplace(value.name, value.agreement);
   }
@@ -178,10 +184,20 @@ Expected<void> CauseFinder::gather_statistics() {
   if (!after.values.empty()) {
     QUADRANT_TRY(after_, calibrate(spelled_out_, runtime_, data_, after));
   }
+  return find_limits();
+}
+
+// Of a value that the float model does not have by this name, what its codes reach: whatever limits
+// it, codes may do the work of.
+Expected<void> CauseFinder::find_limits() {
   for (QuantizedPlace& place : places_) {
-    const TensorStatistics* const seen =
-        place.is_weight() ? nullptr : before_.find(seen_name(place));
-    if (seen != nullptr) place.limits = FloatRange{seen->histogram.min(), seen->histogram.max()};
+    if (place.is_weight()) continue;
+    const auto& type = spelled_out_.type(place.codes).uniform();
+    if (const TensorStatistics* const seen = before_.find(seen_name(place))) {
+      place.limits = FloatRange{seen->histogram.min(), seen->histogram.max()};
+    } else if (type != nullptr) {
+      QUADRANT_TRY(place.limits, range_of_codes(*type));
+    }
   }
   return {};
 }
@@ -222,8 +238,11 @@ Expected<PlaceEvidence> CauseFinder::evidence_of(const QuantizedPlace& place) co
     return evidence_of_weight(place, type.quantization, weight_channel(place));
   }
   const TensorStatistics* const before = before_.find(seen_name(place));
-  if (before == nullptr || type.uniform() == nullptr) return PlaceEvidence{};
-  return evidence_of_values(*type.uniform(), *before, after_.find(place.name));
+  if (type.uniform() == nullptr) {
+    return PlaceEvidence{.kind = CauseKind::rounding, .found = "its number format is coarse"};
+  }
+  return evidence_of_values(*type.uniform(), before == nullptr ? TensorStatistics() : *before,
+                            after_.find(place.name));
 }
 
 std::optional<double> CauseFinder::sqnr_at(std::string_view name) const {

@@ -157,6 +157,7 @@ class Evidence {
   using Named = std::pair<CauseKind, std::string>;
 
   [[nodiscard]] Named name() const {
+    if (values_.empty()) return {CauseKind::rounding, rounding_words()};
     if (is_clipped()) return {CauseKind::clipped, clipped_words()};
     const bool is_shared = type_.granularity.kind == Granularity::Kind::tensor;
     const std::optional<Outlier> outlier = is_shared ? outlier_of(before_) : std::nullopt;
@@ -241,6 +242,12 @@ TensorStatistics statistics_of(const Tensor& weight, std::int64_t axis) {
 }
 
 }  // namespace
+
+Expected<std::optional<FloatRange>> range_of_codes(const UniformType& type) {
+  QUADRANT_TRY(const Codes codes, codes_of(type));
+  if (!codes.grid) return std::nullopt;
+  return FloatRange{static_cast<float>(codes.grid->low), static_cast<float>(codes.grid->high)};
+}
 
 Expected<PlaceEvidence> evidence_of_values(const UniformType& type, const TensorStatistics& before,
                                            const TensorStatistics* after) {

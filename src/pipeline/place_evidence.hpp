@@ -1,10 +1,12 @@
 // What is odd about values and the codes that they become.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "pipeline/quantized_places.hpp"
 #include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/float_range.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/diagnose.hpp"
 #include "quadrant/support/expected.hpp"
@@ -16,6 +18,9 @@ struct PlaceEvidence {
   std::string found{};        ///< in a sentence
   double relative_noise = 0;  ///< power of what rounding and clipping add, by that of the values
 };
+
+/// The real values that codes reach; empty where not all have one scale.
+[[nodiscard]] Expected<std::optional<FloatRange>> range_of_codes(const UniformType& type);
 
 /// Of values that become codes of `type` while the model runs. `before`: of the float model.
 /// `after`: what they are behind the codes; null: not known.

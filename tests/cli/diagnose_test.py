@@ -229,6 +229,23 @@ class DiagnoseTest(DiagnoseCase):
         self.assertNotIn("--saturation allow", found["remedy"]["command"])
         self.assert_mends(found["remedy"], 3, "--runtime", "onnxruntime-avx2")
 
+    def test_other_formats(self):
+        """A remedy makes what the quantized model was: values keep no names of their own in TFLite."""
+        self.put_two_layers(matrix(self.draw, IN, WIDE, 0.3), matrix(self.draw, WIDE, OUT, 0.3))
+        self.put_samples(folder="small", number=lambda: self.draw.uniform(-0.5, 0.5))
+        self.put_samples()
+        for ending in ("tflite", "xml"):
+            quantized = f"quantized.{ending}"
+            self.succeeds("convert", "float.onnx", quantized, *STATIC, "--calibration", "small")
+            found = self.json_of("diagnose", "float.onnx", quantized, "--data", "data")
+            self.assertGreater(found["all_exact"]["sqnr_db"] or 1000, found["worst"]["sqnr_db"] + 20, ending)
+            cause = self.cause(found, "clipped")
+            words = shlex.split(cause["remedy"]["command"])
+            self.assertEqual(words[1:4], ["convert", "float.onnx", f"better.{ending}"])
+            self.succeeds(*words[1:])
+            self.assertAlmostEqual(self.sqnr(words[3]), cause["remedy"]["worst"]["sqnr_db"], 1)
+            self.assertGreater(self.sqnr(words[3]), self.sqnr(quantized) + 10)
+
     def test_all_together(self):
         """What is printed for all is better than each, and does what it says."""
         large = 11
