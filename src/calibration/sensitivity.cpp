@@ -100,6 +100,7 @@ Expected<std::unique_ptr<Variant>> Study::make_variant(std::size_t layer) const 
   QUADRANT_TRY(variant->inputs, input_counterparts(graph_, variant->graph, {}));
   QUADRANT_TRY(const auto pairs, output_counterparts(graph_, variant->graph, {}, nullptr));
   std::vector<Value> outputs;
+  outputs.reserve(pairs.size());
   for (const Counterpart& pair : pairs) outputs.push_back(pair.second);
   if (outputs.size() != outputs_.size()) {
     return fail(ErrorCode::impossible, "the quantized model lacks outputs of the other");
@@ -119,6 +120,7 @@ Expected<void> Study::run(const Variant& variant, std::size_t sample,
   }
   agreements.assign(outputs_.size(), {});
   std::vector<Tensor> ordered;
+  ordered.reserve(variant.inputs.size());
   for (const std::size_t input : variant.inputs) ordered.push_back(inputs.inputs[input]);
   const auto measure = [&](std::size_t i, const Tensor& tensor) {
     return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);

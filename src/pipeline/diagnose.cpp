@@ -206,7 +206,13 @@ std::string to_string(const Diagnosis& diagnosis, FunctionRef<std::string(const 
     text += fmt::format("  together, {}:\n     {}\n", format_sqnr(diagnosis.together->worst),
                         remedy(diagnosis.together->recipe));
   }
-  if (diagnosis.causes.empty()) text += "  nothing stands out\n";
+  const bool is_hidden = diagnosis.places == 0 && diagnosis.worst.noise > 0;
+  if (is_hidden) {
+    text +=
+        "  operators that are codes themselves, which nothing looks into, are all that differs\n";
+  } else if (diagnosis.causes.empty()) {
+    text += "  nothing stands out\n";
+  }
   return text;
 }
 

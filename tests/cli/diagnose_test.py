@@ -274,6 +274,14 @@ class DiagnoseTest(DiagnoseCase):
         self.assertIn("exact", text)
         self.assertIn("nothing stands out", text)
 
+    def test_operators_that_are_codes(self):
+        self.put_two_layers(matrix(self.draw, IN, WIDE, 0.3), matrix(self.draw, WIDE, OUT, 0.3))
+        self.put_samples()
+        self.quantize("--scheme", "weight-only", "--bits", 4, "--block-size", 16, "--format", "matmulnbits")
+        text = self.succeeds("diagnose", "float.onnx", "quantized.onnx", "--data", "data")
+        self.assertIn("measured 0 of 0 quantized values", text)
+        self.assertIn("operators that are codes themselves", text)
+
     def test_names_for_a_shell(self):
         """Names are patterns, and words of a shell, in what is printed."""
         name = "it's.a (log) [p]/0$"
