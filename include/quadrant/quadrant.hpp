@@ -22,6 +22,7 @@
 #include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/methods/weight_only.hpp"
+#include "quadrant/pipeline/diagnose.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/lower_model.hpp"
 #include "quadrant/pipeline/model_file.hpp"

@@ -21,7 +21,7 @@ from typing import Any
 
 from . import _quadrant, scheme
 from ._errors import Error, QuadrantWarning
-from ._measure import Comparison, Optimized, calibrate, compare, optimize, run, sensitivity
+from ._measure import Comparison, Diagnosis, Optimized, calibrate, compare, diagnose, optimize, run, sensitivity
 from ._model import Model, Port, Weights, Written, read
 from ._quantize import Report, Result, convert, quantize
 from ._statistics import Statistics
@@ -53,6 +53,7 @@ def list_types() -> list[dict[str, Any]]:
 
 __all__ = [
     "Comparison",
+    "Diagnosis",
     "Error",
     "Model",
     "Optimized",
@@ -66,6 +67,7 @@ __all__ = [
     "calibrate",
     "compare",
     "convert",
+    "diagnose",
     "list_presets",
     "list_schemes",
     "list_types",

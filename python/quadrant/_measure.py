@@ -134,6 +134,70 @@ def compare(
         return Comparison(_quadrant.compare(session, a, b, data, layers, _labels(labels)))
 
 
+class Diagnosis(list[dict[str, Any]]):
+    """Why a quantized model is worse than the float one: a dict for each cause, the worst first.
+
+    Each has ``name`` (of a value, a weight or an operation), ``kind`` (see docs/diagnose.md), ``is_weight``, ``found``,
+    a sentence, ``share`` of the error at the worst output that it makes alone, or None, and ``remedy``: None, or a dict
+    with the ``recipe`` that was tried, a dict for `quantize`, and ``sqnr_db``, what that gave.
+
+    Attributes:
+        samples: How many there were.
+        output: The output that agrees least.
+        sqnr_db: How well it does.
+        together: A remedy for several causes, where that is better than the best alone; else None.
+    """
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        super().__init__(cause | {"remedy": _remedy(cause["remedy"])} for cause in found["causes"])
+        self.samples: int = found["samples"]
+        self.output: str = found["output"]
+        self.sqnr_db: float = found["sqnr_db"]
+        self.together: dict[str, Any] | None = _remedy(found["together"])
+        self._text: str = found["text"]
+
+    def __str__(self) -> str:
+        return self._text.rstrip("\n")
+
+
+def _remedy(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    return None if found is None else found | {"recipe": json.loads(found["recipe"])}
+
+
+def diagnose(
+    model: ModelLike,
+    quantized: ModelLike,
+    samples: SamplesLike,
+    *,
+    calibration: SamplesLike | None = None,
+    most: int = 10,
+    remedies: bool = True,
+    threads: int = 0,
+    progress: Progress = False,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+    allow_non_finite_samples: bool = False,
+) -> Diagnosis:
+    """Finds where a quantized model loses accuracy, why, and what mends it.
+
+    Args:
+        model: The float model.
+        quantized: What was made of it.
+        samples: To measure on, as for `quantize`.
+        calibration: What remedies calibrate on; None: ``samples``.
+        most: How many causes to name.
+        remedies: Quantize anew with what could mend each cause.
+
+    The others are as for `quantize`.
+    """
+    settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
+    a, b = read(model)._handle, read(quantized)._handle
+    with session_of(settings) as session:
+        data = samples_of(session, a, samples, settings)
+        own = _quadrant.Samples.of_path("") if calibration is None else samples_of(session, a, calibration, settings)
+        return Diagnosis(_quadrant.diagnose(session, a, b, data, own, most, remedies))
+
+
 def _labels(labels: Sequence[int] | Array | None) -> list[int] | None:
     if labels is None:
         return None

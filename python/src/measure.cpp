@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/compare.hpp"
+#include "quadrant/pipeline/diagnose.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/pipeline/sensitivity_study.hpp"
@@ -17,6 +18,7 @@
 #include "quadrant/report/comparison.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "recipe/node_names.hpp"
+#include "recipe/typed_recipe.hpp"
 
 namespace quadrant::python {
 namespace {
@@ -51,6 +53,14 @@ nb::dict dict_of(const ClassificationScore& score) {
 
 nb::object dict_of(const std::optional<ClassificationScore>& score) {
   return score ? nb::object(dict_of(*score)) : nb::none();
+}
+
+nb::object dict_of(const std::optional<TriedRemedy>& tried) {
+  if (!tried) return nb::none();
+  nb::dict made;
+  made["sqnr_db"] = tried->worst.sqnr_db();
+  made["recipe"] = print_recipe(tried->recipe);
+  return made;
 }
 
 }  // namespace
@@ -137,6 +147,36 @@ Dict compare(Session& session, const Model& first, const Model& second, const Sa
   made["first"] = dict_of(comparison.first);
   made["second"] = dict_of(comparison.second);
   made["text"] = to_string(comparison);
+  return made;
+}
+
+Dict diagnose(Session& session, const Model& first, const Model& second, const Samples& samples,
+              const Samples& calibration, std::size_t most, bool remedies) {
+  const Diagnosis found = session.run([&](const RunContext& context) -> Expected<Diagnosis> {
+    DiagnoseOptions options{
+        .most = most, .try_remedies = remedies, .calibration = calibration.inputs()};
+    if (!first.path.empty()) options.real_name = first.path;
+    if (!second.path.empty()) options.quantized_name = second.path;
+    return quadrant::diagnose(*first.graph, *second.graph, samples.inputs(), options, context);
+  });
+  nb::list causes;
+  for (const Cause& cause : found.causes) {
+    nb::dict row;
+    row["name"] = cause.name;
+    row["kind"] = std::string(to_string(cause.kind));
+    row["is_weight"] = cause.is_weight;
+    row["found"] = cause.found;
+    row["share"] = cause.share ? nb::object(nb::float_(*cause.share)) : nb::none();
+    row["remedy"] = dict_of(cause.remedy);
+    causes.append(row);
+  }
+  nb::dict made;
+  made["samples"] = found.samples;
+  made["output"] = found.output;
+  made["sqnr_db"] = found.worst.sqnr_db();
+  made["causes"] = causes;
+  made["together"] = dict_of(found.together);
+  made["text"] = to_string(found, [](const Recipe& recipe) { return typed_options(recipe); });
   return made;
 }
 

@@ -37,6 +37,11 @@ struct Statistics {
                            const Samples& samples, bool layers,
                            const std::optional<std::vector<std::int64_t>>& labels);
 
+/// Why `second` is worse, the worst cause first. `calibration`: of remedies; empty: `samples`.
+[[nodiscard]] Dict diagnose(Session& session, const Model& first, const Model& second,
+                            const Samples& samples, const Samples& calibration, std::size_t most,
+                            bool remedies);
+
 /// The most sensitive first.
 [[nodiscard]] Dicts sensitivity(Session& session, const Model& model, const Job& job,
                                 const Samples& samples, const std::string& cache);

@@ -247,6 +247,8 @@ void bind_measuring(nb::module_& m) {
   m.def("calibrate", &calibrate, "session"_a, "model"_a, "samples"_a, "values"_a);
   m.def("compare", &compare, "session"_a, "first"_a, "second"_a, "samples"_a, "layers"_a,
         "labels"_a.none());
+  m.def("diagnose", &diagnose, "session"_a, "first"_a, "second"_a, "samples"_a, "calibration"_a,
+        "most"_a, "remedies"_a);
   m.def("sensitivity", &sensitivity, "session"_a, "model"_a, "job"_a, "samples"_a, "cache"_a);
 
   nb::class_<Attempt>(m, "Attempt")

@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 
+#include "calibration/counterparts.hpp"
 #include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/sample_loop.hpp"
@@ -20,6 +21,7 @@ constexpr std::size_t variants_at_a_time = 8;
 // The model with one layer quantized, ready to run.
 struct Variant {
   Graph graph;
+  std::vector<std::size_t> inputs;  // of the model, for each of its own
   std::unique_ptr<ModelExecutor> model;
   std::vector<Agreement> agreements;  // by output
 };
@@ -95,7 +97,14 @@ Expected<std::unique_ptr<Variant>> Study::make_variant(std::size_t layer) const 
   auto variant = std::make_unique<Variant>();
   variant->agreements.resize(outputs_.size());
   QUADRANT_TRY(variant->graph, quantize_alone_(layer));
-  const std::vector<Value> outputs = output_values(variant->graph);
+  QUADRANT_TRY(variant->inputs, input_counterparts(graph_, variant->graph, {}));
+  QUADRANT_TRY(const auto pairs, output_counterparts(graph_, variant->graph, {}, nullptr));
+  std::vector<Value> outputs;
+  outputs.reserve(pairs.size());
+  for (const Counterpart& pair : pairs) outputs.push_back(pair.second);
+  if (outputs.size() != outputs_.size()) {
+    return fail(ErrorCode::impossible, "the quantized model lacks outputs of the other");
+  }
   QUADRANT_TRY(variant->model, runtime_.load(variant->graph, outputs));
   return variant;
 }
@@ -110,10 +119,13 @@ Expected<void> Study::run(const Variant& variant, std::size_t sample,
     QUADRANT_TRY(own, run_own(sample, inputs));
   }
   agreements.assign(outputs_.size(), {});
+  std::vector<Tensor> ordered;
+  ordered.reserve(variant.inputs.size());
+  for (const std::size_t input : variant.inputs) ordered.push_back(inputs.inputs[input]);
   const auto measure = [&](std::size_t i, const Tensor& tensor) {
     return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);
   };
-  return on_sample(variant.model->run(inputs.inputs, measure), data_, sample);
+  return on_sample(variant.model->run(ordered, measure), data_, sample);
 }
 
 std::vector<ValueAgreement> Study::outputs_of(const Variant& variant) const {

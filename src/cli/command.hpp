@@ -50,6 +50,7 @@ class Command {
 [[nodiscard]] std::unique_ptr<Command> make_calibrate();
 [[nodiscard]] std::unique_ptr<Command> make_sensitivity();
 [[nodiscard]] std::unique_ptr<Command> make_compare();
+[[nodiscard]] std::unique_ptr<Command> make_diagnose();
 [[nodiscard]] std::unique_ptr<Command> make_placement();
 [[nodiscard]] std::unique_ptr<Command> make_encodings();
 [[nodiscard]] std::unique_ptr<Command> make_transform();

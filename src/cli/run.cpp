@@ -102,8 +102,8 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
   for (auto make :
        {make_inspect, make_list, make_plan, make_explain, make_quantize, make_optimize, make_diff,
-        make_run, make_calibrate, make_compare, make_sensitivity, make_placement, make_encodings,
-        make_transform, make_recipe, make_pareto, make_convert}) {
+        make_run, make_calibrate, make_compare, make_diagnose, make_sensitivity, make_placement,
+        make_encodings, make_transform, make_recipe, make_pareto, make_convert}) {
     std::unique_ptr<Command> command = make();
     CLI::App* declared = command->declare(app);
     if (command->reads_models()) {

@@ -19,6 +19,18 @@ bool reads_as_weight(NodeRef node, std::uint32_t operand) {
   return role == Role::table && !is_list;  // a table has rows
 }
 
+// A limit, a filling, an exponent: nothing to be learned. Scales are a part of what codes take.
+bool is_setting(const GraphView& graph, NodeId node, std::uint64_t elements) {
+  const auto uses = graph.uses(node);
+  return !uses.empty() && std::ranges::all_of(uses, [&](const Use& use) {
+    const NodeRef reader{&graph, use.user};
+    const Operation* const row = find_operation(reader);
+    if (row == nullptr || row->family == Family::code) return false;
+    const Role role = role_of(reader, use.operand);
+    return role == Role::setting || (elements == 1 && role == Role::data);
+  });
+}
+
 }  // namespace
 
 std::uint64_t quantized_bytes(const Quantization& quantization, const Shape& shape) {
@@ -41,7 +53,7 @@ std::vector<Weight> find_weights(const GraphView& graph) {
     const auto elements = static_cast<std::uint64_t>(constant->element_count());
     if (type.is_quantized()) {
       weights.push_back({node, elements, quantized_bytes(type.quantization, type.shape), true});
-    } else if (is_float(type.element)) {
+    } else if (is_float(type.element) && !is_setting(graph, node, elements)) {
       weights.push_back({node, elements, constant->byte_size(), false});
     }
   }

@@ -17,7 +17,8 @@ struct Weight {
   bool is_quantized = false;
 };
 
-/// Constants of a float or a quantized type, by node index.
+/// Constants of a float or a quantized type, by node index. Floats that all readers take for
+/// settings (limits, sizes) are none, nor single numbers that no product reads.
 [[nodiscard]] std::vector<Weight> find_weights(const GraphView& graph);
 
 /// Of a quantized constant of that type: not none.

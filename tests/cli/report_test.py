@@ -15,6 +15,7 @@ import xml.etree.ElementTree
 from budget_test import LAYERS, layers
 from command_case import (BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests,
                           two_layers)
+from onnx_writer import model, node, tensor, value_info
 
 EVIL = "w</script><img src=x>\x1b\n\u202e\u2028\"'"
 VOID = {"meta", "link", "input", "wbr"}
@@ -132,6 +133,20 @@ class PageTest(CommandTest):
         text = "".join(Page(self.bytes_of("out.html").decode()).text)
         objective = document["summary"]["objective"]
         self.assertIn(f"{objective:,}", text)
+
+    def test_limits_and_single_numbers_are_no_weights(self):
+        """Of a Clip, a Pow and a Div; a bias of one number is a weight."""
+        single = [("low", -1.0), ("high", 6.0), ("two", 2.0), ("half", 2.0), ("bias", 0.5)]
+        self.put("limits.onnx", model(
+            [node("Gemm", ["x", "w", "bias"], ["h"], "fc"), node("Clip", ["h", "low", "high"], ["c"], "clip"),
+             node("Pow", ["c", "two"], ["p"], "pow"), node("Div", ["p", "half"], ["y"], "div")],
+            [tensor("w", [16, 8], [i / 64 - 1 for i in range(128)]),
+             *(tensor(name, [1] if name == "bias" else [], [number]) for name, number in single)],
+            [value_info("x", ["batch", 16])], [value_info("y", ["batch", 8])]))
+        page = self.page("quantize", "limits.onnx", "-o", "out.onnx", *SCHEME)
+        self.assertEqual(page.count("tbody", "weight"), 2)
+        summary = self.json_of("quantize", "limits.onnx", "-o", "out.onnx", *SCHEME)["summary"]
+        self.assertEqual([entry["name"] for entry in summary["left_in_float"]], ["bias"])
 
     def test_in_place(self):
         self.page("quantize", self.model, "-o", self.model, *SCHEME)

@@ -48,6 +48,7 @@ class SamplesTest(PackageTest):
             "static": lambda: qd.quantize(model, "static-affine", calibration=samples()),
             "calibrate": lambda: qd.calibrate(model, samples()),
             "compare": lambda: qd.compare(model, model, samples()),
+            "diagnose": lambda: qd.diagnose(model, model, samples()),
             "sensitivity": lambda: qd.sensitivity(model, "weight-only", samples()),
             "optimize": lambda: qd.optimize(model, samples()),
         }

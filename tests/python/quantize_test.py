@@ -234,6 +234,24 @@ class ResultTest(PackageTest):
         labels = np.load(EXAMPLES / "digits_cnn.npz")["labels"][:16]
         self.assertIsNotNone(qd.optimize(DIGITS, samples, labels=labels).attempts[0]["points_lost"])
 
+    def test_diagnose(self):
+        samples = rows(8)
+        bad = qd.quantize(two_layers(), "weight-only", bits=4)
+        found = qd.diagnose(two_layers(), bad.model, samples)
+        (output,) = qd.compare(two_layers(), bad.model, samples)
+        self.assertAlmostEqual(found.sqnr_db, output["sqnr_db"], delta=1e-9)
+        self.assertEqual({cause["name"] for cause in found}, {"fc1.weight", "fc2.weight"})
+        self.assertGreater(found[0]["share"], found[1]["share"])
+        for cause in found:
+            self.assertTrue(cause["is_weight"])
+            mended = qd.quantize(two_layers(), recipe=cause["remedy"]["recipe"], calibration=samples)
+            (output,) = qd.compare(two_layers(), mended.model, samples)
+            self.assertAlmostEqual(cause["remedy"]["sqnr_db"], output["sqnr_db"], delta=1e-6)
+            self.assertGreater(output["sqnr_db"], found.sqnr_db)
+        self.assertIn("--scheme weight-only", str(found))
+        named = qd.diagnose(two_layers(), bad.model, samples, remedies=False, most=1)
+        self.assertEqual([(cause["name"], cause["remedy"]) for cause in named], [(found[0]["name"], None)])
+
     def test_sensitivity(self):
         samples = rows(4)
         found = qd.sensitivity(two_layers(), "weight-only", samples, bits=4)

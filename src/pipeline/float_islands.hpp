@@ -1,0 +1,16 @@
+// What a quantized model computes in float although codes lead to it and away from it.
+#pragma once
+
+#include <vector>
+
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/diagnose.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Operations that hand real values to one another, the first without a form on codes giving the
+/// name, as a cause each; those with the most conversions first. `quantized` is spelled out.
+[[nodiscard]] Expected<std::vector<Cause>> float_islands(const Graph& quantized);
+
+}  // namespace quadrant::inline v0

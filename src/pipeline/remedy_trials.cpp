@@ -1,0 +1,157 @@
+#include "pipeline/remedy_trials.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "pipeline/cause_finder.hpp"
+#include "pipeline/quantized_places.hpp"
+#include "quadrant/pipeline/run.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+
+namespace quadrant::inline v0 {
+namespace {
+
+bool is_static(const Recipe& recipe) { return recipe.schemes[0].scheme == "static_affine"; }
+
+Recipe with(Recipe recipe, std::string_view key, OptionValue value) {
+  recipe.schemes[0].options.insert_or_assign(std::string(key), std::move(value));
+  return recipe;
+}
+
+Recipe without(Recipe recipe, std::string_view key) {
+  OptionValues& options = recipe.schemes[0].options;
+  const auto found = options.find(key);
+  if (found != options.end()) options.erase(found);
+  return recipe;
+}
+
+Recipe optimizing(Recipe recipe, std::vector<std::string> names) {
+  recipe.model.insert_or_assign("optimize", std::move(names));
+  return recipe;
+}
+
+std::vector<Recipe> for_values(const Cause& cause, const Recipe& base) {
+  const Recipe exact = leaving_in_float(base, cause.name);
+  const auto encoded = [&](const char* encoding) {
+    return with(base, "activation_encoding", std::string(encoding));
+  };
+  switch (cause.kind) {
+    case CauseKind::clipped:
+      return {base, exact};
+    case CauseKind::dead_channels:
+    case CauseKind::outlier_channel:
+      return {optimizing(base, {"cle"}), exact, encoded("mse")};
+    case CauseKind::wide_range:
+    case CauseKind::rounding:
+      return {encoded("mse"), encoded("percentile"), exact};
+    default:
+      return {exact};
+  }
+}
+
+std::vector<Recipe> for_weights(const Cause& cause, const Recipe& base) {
+  const Recipe exact = leaving_in_float(base, cause.name);
+  if (is_static(base)) {
+    const Recipe by_channel = without(without(base, "weights"), "asymmetric_weights");
+    const Recipe wide = without(base, "weight_bits");
+    return {by_channel, optimizing(base, {"cle"}),
+            with(base, "weight_encoding", std::string("mse")), wide, exact};
+  }
+  const Recipe wide = without(base, "bits");
+  const Recipe blocks = with(without(base, "granularity"), "block_size", std::int64_t{32});
+  return {without(base, "granularity"), blocks, with(base, "symmetry", std::string("asymmetric")),
+          wide, exact};
+}
+
+}  // namespace
+
+// The pattern is of this name alone. RE2 takes a backslash in front of what is no letter or digit.
+Recipe leaving_in_float(Recipe base, std::string_view name) {
+  std::string pattern = "^";
+  for (const char character : name) {
+    const auto byte = static_cast<unsigned char>(character);
+    constexpr std::string_view plain = "_/:-";
+    const bool is_plain =
+        std::isalnum(byte) != 0 || byte >= 0x80U || plain.find(character) != std::string_view::npos;
+    if (!is_plain) pattern += '\\';
+    pattern += character;
+  }
+  base.exclude.push_back(pattern + "$");
+  return base;
+}
+
+Recipe with_wide_activations(Recipe base) {
+  return is_static(base) ? with(std::move(base), "activation_bits", std::int64_t{16}) : base;
+}
+
+std::vector<Recipe> remedies_for(const Cause& cause, const Recipe& base) {
+  std::vector<Recipe> made;
+  if (cause.kind == CauseKind::shifted_means) {
+    made = {optimizing(base, {"bc"}), optimizing(base, {"cle", "bc"})};
+  } else if (cause.kind == CauseKind::saturation) {
+    made = {without(base, "saturation"), with(base, "saturation", std::string("7bit"))};
+  } else if (cause.kind != CauseKind::float_island) {
+    made = cause.is_weight ? for_weights(cause, base) : for_values(cause, base);
+  }
+  // A change that is none mends nothing, but for what was calibrated on other samples.
+  const bool is_base_new = cause.kind == CauseKind::clipped && !cause.is_weight;
+  if (!is_base_new) std::erase(made, base);
+  return made;
+}
+
+Recipe united(const Recipe& first, const Recipe& second) {
+  Recipe made = first;
+  made.schemes[0].options.insert(second.schemes[0].options.begin(),
+                                 second.schemes[0].options.end());
+  made.model.insert(second.model.begin(), second.model.end());
+  for (const std::string& pattern : second.exclude) {
+    const bool is_there = std::ranges::find(made.exclude, pattern) != made.exclude.end();
+    if (!is_there) made.exclude.push_back(pattern);
+  }
+  return made;
+}
+
+RemedyTrials::RemedyTrials(const Graph& real, const RunInputs& samples, const DataSet& data,
+                           const DiagnoseOptions& options, RunContext context)
+    : real_(real),
+      calibration_(options.calibration.has_samples() ? options.calibration : samples),
+      data_(data),
+      options_(options),
+      context_(std::move(context)) {
+  context_.sink = nullptr;
+}
+
+Expected<std::optional<Agreement>> RemedyTrials::measure(const Recipe& recipe, bool saturating) {
+  const auto [known, is_new] =
+      known_.try_emplace(print_recipe(recipe) + (saturating ? "saturating" : ""));
+  if (is_new) {
+    QUADRANT_TRY(known->second, quantize_and_compare(recipe, saturating));
+  }
+  return known->second;
+}
+
+Expected<std::optional<Agreement>> RemedyTrials::quantize_and_compare(const Recipe& recipe,
+                                                                      bool saturating) const {
+  QUADRANT_CHECK(context_.check_stop());
+  RunRequest request{.recipe = {recipe, "a remedy"},
+                     .inputs = calibration_,
+                     .model = options_.real_name,
+                     .destination = options_.destination};
+  const auto done = run(std::move(request), real_, context_);
+  const auto measured = [&]() -> Expected<WorstOutput> {
+    if (!done) return fail(done.error());
+    QUADRANT_TRY(const Graph made, spelled_out(done->quantized.graph));
+    const Interpreter runtime = saturating ? saturating_runtime(options_.destination, context_)
+                                           : Interpreter({}, context_.run_memory);
+    return worst_output(real_, made, runtime, data_, options_, context_);
+  }();
+  if (measured) return measured->agreement;
+  if (measured.error().code == ErrorCode::cancelled) return fail(measured.error());
+  return std::nullopt;
+}
+
+}  // namespace quadrant::inline v0
