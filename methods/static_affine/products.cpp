@@ -74,15 +74,15 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
 
   // ONNX Runtime, up to 1.23 at least, makes operators of what it finds, which then refuse weights
   // of three axes with scales for channels, and scales along another axis than theirs, as one of
-  // two products has that read one weight along different axes.
+  // two products has that read one weight along different axes. OpenVINO, in 2026.4, computes
+  // products by several matrices with scales for channels wrongly.
   [[nodiscard]] bool takes_channels(NodeRef node, std::int64_t channel,
                                     const Constant& weight) const {
     const Product& product = product_of(node);
     const Value operand = node.operand(product.weight);
     const auto axis = axis_at_constant(*node.graph, operand, channel);
     const AffineKernels kernels = scheme().options().kernels;
-    if (kernels != AffineKernels::any && kernels != AffineKernels::onnxruntime)
-      return axis.has_value();
+    if (kernels == AffineKernels::tflite) return axis.has_value();
     const Shape& shape = node.operand_type(product.weight)->shape;
     if (!is_convolution(product) && shape.is_ranked() && shape.rank() > 2) return false;
     return axis && has_one_axis(*node.graph, source_of(*node.graph, operand), *axis, weight);

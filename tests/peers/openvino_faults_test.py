@@ -180,5 +180,53 @@ def test_gather():
             yield f"{scaling} {index.ndim}", check_gather, scaling, index
 
 
+# --- products by several matrices -----------------------------------------------------------------------------
+
+
+def decibels(found, wanted):
+    return 10 * np.log10((wanted.astype(np.float64) ** 2).sum() / ((found - wanted.astype(np.float64)) ** 2).sum())
+
+
+def check_several_matrices(scales, is_right):
+    """Of codes without a zero point, in float the same: what OpenVINO computes with scales for columns."""
+    random = np.random.default_rng(3)
+    x = random.uniform(0, 1, (4, 8, 16)).astype(np.float32)
+    codes = random.integers(-100, 100, (4, 16, 3)).astype(np.int8)
+    operand = ops.parameter(x.shape, np.float32, name="x")
+    bounds = [constant(bound) for bound in (0, 1, 0, 1)]
+    weight = ops.multiply(ops.convert(ops.constant(codes), np.float32), constant(scales))
+    made = ops.matmul(ops.fake_quantize(operand, *bounds, 256), weight, False, False)
+    found = run(openvino.Model([made], [operand], "fault"), x)
+    reached = decibels(found, np.rint(x * 255) / 255 @ (codes * scales))
+    assert (reached > 30) == is_right, f"OpenVINO {openvino.__version__}: {reached} dB"
+
+
+def test_several_matrices_with_scales_for_columns():
+    """A release that is right with both needs no one scale: see takes_channels of static_affine."""
+    check_several_matrices(np.float32(.01), True)
+    check_several_matrices(np.array([[[.01, .02, .005]]], np.float32), False)
+
+
+def test_several_matrices_have_one_scale():
+    random = np.random.default_rng(4)
+    for shape in (4, 16, 3), (2, 3, 16, 5):
+        columns = np.geomspace(.1, 1, shape[-1])  # whose scales would differ
+        weight = (random.standard_normal(shape) * columns).astype(np.float32)
+        samples = [random.uniform(0, 1, (*shape[:-2], 8, shape[-2])).astype(np.float32) for _ in range(4)]
+        value = lambda name, extents: helper.make_tensor_value_info(name, 1, extents)
+        model = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], [value("x", samples[0].shape)],
+                         [value("y", None)], {"w": weight}, 17)
+        with scratch() as folder:
+            onnx.save(model, folder / "model.onnx")
+            (folder / "samples").mkdir()
+            for i, sample_ in enumerate(samples):
+                np.savez(folder / "samples" / f"{i}.npz", x=sample_)
+            done = quadrant("convert", folder / "model.onnx", folder / "model.xml", "--scheme", "static-affine",
+                            "--calibration", folder / "samples", "--saturation", "allow")
+            assert done.returncode == 0, done.stderr
+            found = run(core.read_model(folder / "model.xml"), samples[0])
+        assert decibels(found, samples[0] @ weight) > 30
+
+
 if __name__ == "__main__":
     run_tests(globals())
