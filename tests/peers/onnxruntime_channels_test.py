@@ -103,5 +103,27 @@ def test_files_run():
         yield case, check_file, case
 
 
+def test_poolings_that_say_what_is_so_anyway():
+    """ONNX Runtime makes a QLinearAveragePool of a pooling between codes, which refuses to be loaded with
+    dilations, also those of 1, and of windows of 1."""
+    weight = RNG.standard_normal((4, 4, 1, 1)).astype(np.float32)
+    x = RNG.standard_normal((1, 4, 12, 12)).astype(np.float32)
+    for kernel, dilations in ((3, [1, 1]), (1, [2, 2])):
+        nodes = [("Conv", ["x", "w"], ["a"], {}),
+                 ("AveragePool", ["a"], ["b"], {"kernel_shape": [kernel] * 2, "dilations": dilations}),
+                 ("Conv", ["b", "w"], ["y"], {})]
+        model = model_of(nodes, x.shape, None, {"w": weight})
+        model.opset_import[0].version = 21
+        with scratch() as folder:
+            onnx.save(model, folder / "m.onnx")
+            np.savez(folder / "s.npz", x=x)
+            done = quadrant("quantize", folder / "m.onnx", "-o", folder / "q.onnx", "--scheme", "static-affine",
+                            "--calibration", folder / "s.npz")
+            assert done.returncode == 0, done.stderr
+            wanted, found = (run(folder / name, {"x": x}, optimised=True) for name in ("m.onnx", "q.onnx"))
+        error = sum(((a - b) ** 2).sum() for a, b in zip(wanted, found)) / sum((a ** 2).sum() for a in wanted)
+        assert error < 1e-2, error
+
+
 if __name__ == "__main__":
     run_tests(globals())
