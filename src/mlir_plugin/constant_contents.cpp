@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <functional>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -61,6 +61,14 @@ std::int64_t place_of(llvm::ArrayRef<std::int64_t> at, llvm::ArrayRef<std::int64
   return std::inner_product(at.begin(), at.end(), strides.begin(), std::int64_t{0});
 }
 
+// `offset + (extent - 1) * stride` is inside `whole`, whatever the numbers are.
+bool is_inside(std::int64_t offset, std::int64_t extent, std::int64_t stride, std::int64_t whole) {
+  if (offset < 0 || extent < 0 || stride < 1 || offset > whole) return false;
+  if (extent == 0) return true;
+  std::int64_t last = 0;
+  return !__builtin_mul_overflow(extent - 1, stride, &last) && last < whole - offset;
+}
+
 struct Walk {
   std::int64_t offset = 0;  // in bytes
   Numbers strides;
@@ -92,13 +100,21 @@ void copy(std::byte* to, const Walk& into, const std::byte* from, const Walk& ou
   }
 }
 
-Contents empty_of(mlir::RankedTensorType type) {
-  const auto size = static_cast<std::size_t>(type.getNumElements() * width_of(type));
-  return {type, std::vector<std::byte>(size)};
-}
+// Contents that are being made.
+struct Making {
+  explicit Making(mlir::RankedTensorType of)
+      : type(of),
+        bytes(std::make_shared<std::vector<std::byte>>(
+            static_cast<std::size_t>(of.getNumElements() * width_of(of)))) {}
 
-// --- what each of them does
-// -----------------------------------------------------------------------
+  [[nodiscard]] std::byte* data() const { return bytes->data(); }
+  [[nodiscard]] Contents finished() const { return {type, ConstantBytes(bytes, *bytes)}; }
+
+  mlir::RankedTensorType type;
+  std::shared_ptr<std::vector<std::byte>> bytes;
+};
+
+// --- what each of them does --------------------------------------------------------------------
 
 struct Window {
   Numbers offsets;
@@ -106,15 +122,32 @@ struct Window {
   Numbers strides;
 };
 
-// Empty: computed at run time.
+// Of a part with so many elements in a tensor of type `whole`. Empty: computed at run time, or not
+// inside it.
 template <class Op>
-std::optional<Window> window_of(Op op) {
+std::optional<Window> window_of(Op op, mlir::RankedTensorType part, mlir::RankedTensorType whole) {
   Window window{Numbers(op.getStaticOffsets()), Numbers(op.getStaticSizes()),
                 Numbers(op.getStaticStrides())};
   for (const Numbers* const numbers : {&window.offsets, &window.extents, &window.strides}) {
     if (llvm::any_of(*numbers, mlir::ShapedType::isDynamic)) return std::nullopt;
+    if (static_cast<std::int64_t>(numbers->size()) != whole.getRank()) return std::nullopt;
   }
-  return window;
+  std::int64_t elements = 1;
+  for (unsigned axis = 0; axis < window.extents.size(); ++axis) {
+    if (!is_inside(window.offsets[axis], window.extents[axis], window.strides[axis],
+                   whole.getDimSize(axis))) {
+      return std::nullopt;
+    }
+    elements *= window.extents[axis];  // of no more than the tensor has
+  }
+  return elements == part.getNumElements() ? std::optional(window) : std::nullopt;
+}
+
+std::optional<Window> window_of(tensor::ExtractSliceOp op) {
+  return window_of(op, op.getType(), op.getSourceType());
+}
+std::optional<Window> window_of(tensor::InsertSliceOp op) {
+  return window_of(op, op.getSourceType(), op.getType());
 }
 
 // Where the window's elements are in a tensor of `whole`.
@@ -131,19 +164,20 @@ Walk row_by_row(llvm::ArrayRef<std::int64_t> extents, mlir::RankedTensorType typ
 }
 
 Contents slice(mlir::Operation& op, const Contents& whole) {
-  const Window window = *window_of(llvm::cast<tensor::ExtractSliceOp>(op));
-  Contents made = empty_of(result_type(op));
-  copy(made.bytes.data(), row_by_row(window.extents, made.type), whole.bytes.data(),
+  const Window window = window_of(llvm::cast<tensor::ExtractSliceOp>(op)).value_or(Window());
+  const Making made(result_type(op));
+  copy(made.data(), row_by_row(window.extents, made.type), whole.data(),
        walk_of(window, whole.type), window.extents, width_of(made.type));
-  return made;
+  return made.finished();
 }
 
 Contents insert(mlir::Operation& op, const Contents& part, const Contents& whole) {
-  const Window window = *window_of(llvm::cast<tensor::InsertSliceOp>(op));
-  Contents made = whole;
-  copy(made.bytes.data(), walk_of(window, made.type), part.bytes.data(),
-       row_by_row(window.extents, part.type), window.extents, width_of(made.type));
-  return made;
+  const Window window = window_of(llvm::cast<tensor::InsertSliceOp>(op)).value_or(Window());
+  const Making made(whole.type);
+  std::ranges::copy(whole.held.bytes(), made.data());
+  copy(made.data(), walk_of(window, made.type), part.data(), row_by_row(window.extents, part.type),
+       window.extents, width_of(made.type));
+  return made.finished();
 }
 
 std::int64_t joined_axis(mlir::Operation& op) {
@@ -154,53 +188,51 @@ std::int64_t joined_axis(mlir::Operation& op) {
 }
 
 Contents join(mlir::Operation& op, std::span<const Contents* const> parts) {
-  Contents made = empty_of(result_type(op));
+  const Making made(result_type(op));
   Walk into{0, strides_of(made.type)};
   const auto axis = static_cast<std::size_t>(joined_axis(op));
   for (const Contents* const part : parts) {
-    copy(made.bytes.data(), into, part->bytes.data(), {0, strides_of(part->type)},
-         part->type.getShape(), width_of(made.type));
+    copy(made.data(), into, part->data(), {0, strides_of(part->type)}, part->type.getShape(),
+         width_of(made.type));
     into.offset += into.strides[axis] * part->type.getDimSize(static_cast<unsigned>(axis));
   }
-  return made;
+  return made.finished();
 }
 
 // The one number that it fills with; empty: computed at run time.
 std::optional<mlir::APFloat> filling_of(tensor::PadOp op) {
-  mlir::Operation* const maker = op.getBody()->back().getOperand(0).getDefiningOp();
-  const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
-      maker == nullptr ? mlir::Attribute() : contents_of(*maker));
-  return number ? std::optional(number.getValue()) : std::nullopt;
+  return number_of(op.getBody()->back().getOperand(0));
 }
 
 Contents pad(mlir::Operation& op, const Contents& inner) {
   auto padding = llvm::cast<tensor::PadOp>(op);
-  Contents made = empty_of(result_type(op));
-  const std::uint64_t bits = filling_of(padding)->bitcastToAPInt().getZExtValue();
+  const Making made(result_type(op));
+  const auto filling = filling_of(padding);
+  const std::uint64_t bits = filling ? filling->bitcastToAPInt().getZExtValue() : 0;
   const auto width = static_cast<std::size_t>(width_of(made.type));
-  for (std::size_t at = 0; at < made.bytes.size(); at += width) {
-    std::memcpy(made.bytes.data() + at, &bits, width);
+  for (std::size_t at = 0; at < made.bytes->size(); at += width) {
+    std::memcpy(made.data() + at, &bits, width);
   }
   Walk into{0, strides_of(made.type)};
   into.offset = place_of(padding.getStaticLow(), into.strides);
-  copy(made.bytes.data(), into, inner.bytes.data(), {0, strides_of(inner.type)},
-       inner.type.getShape(), width_of(made.type));
-  return made;
+  copy(made.data(), into, inner.data(), {0, strides_of(inner.type)}, inner.type.getShape(),
+       width_of(made.type));
+  return made.finished();
 }
 
 // `axes`: of the result's axes, which the source's are, in its order, -1 for unit axes that are
 // none; along others it repeats.
 Contents spread(mlir::Operation& op, const Contents& source, llvm::ArrayRef<std::int64_t> axes) {
-  Contents made = empty_of(result_type(op));
+  const Making made(result_type(op));
   const Numbers strides = strides_of(source.type);
   Walk out_of{0, Numbers(static_cast<std::size_t>(made.type.getRank()), 0)};
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i] < 0) continue;
     out_of.strides[static_cast<std::size_t>(axes[i])] = strides[i];
   }
-  copy(made.bytes.data(), {0, strides_of(made.type)}, source.bytes.data(), out_of,
-       made.type.getShape(), width_of(made.type));
-  return made;
+  copy(made.data(), {0, strides_of(made.type)}, source.data(), out_of, made.type.getShape(),
+       width_of(made.type));
+  return made.finished();
 }
 
 float to_float(const std::byte* from, mlir::Type type) {
@@ -231,23 +263,41 @@ void put_float(std::byte* to, mlir::Type type, float value) {
   }
 }
 
+// Rounded once, which is not by way of float32.
+void put_rounded(std::byte* to, mlir::Type type, const std::byte* from) {
+  double value = 0;
+  std::memcpy(&value, from, sizeof value);
+  llvm::APFloat number(value);
+  bool loses = false;
+  number.convert(llvm::cast<mlir::FloatType>(type).getFloatSemantics(),
+                 llvm::APFloat::rmNearestTiesToEven, &loses);
+  const auto bits = static_cast<std::uint16_t>(number.bitcastToAPInt().getZExtValue());
+  std::memcpy(to, &bits, sizeof bits);
+}
+
 Contents cast(mlir::Operation& op, const Contents& source) {
-  Contents made = empty_of(result_type(op));
+  const Making made(result_type(op));
   const mlir::Type from = source.type.getElementType();
   const mlir::Type to = made.type.getElementType();
   const auto step = static_cast<std::size_t>(width_of(source.type));
   const auto into = static_cast<std::size_t>(width_of(made.type));
-  for (std::size_t i = 0; i * step < source.bytes.size(); ++i) {
-    put_float(made.bytes.data() + i * into, to, to_float(source.bytes.data() + i * step, from));
+  for (std::size_t i = 0; i * step < source.held.bytes().size(); ++i) {
+    const std::byte* const element = source.data() + i * step;
+    if (from.isF64() && into == sizeof(std::uint16_t)) {
+      put_rounded(made.data() + i * into, to, element);
+    } else {
+      put_float(made.data() + i * into, to, to_float(element, from));
+    }
   }
-  return made;
+  return made.finished();
 }
 
-// --- which there are
-// ------------------------------------------------------------------------------
+// --- which there are ---------------------------------------------------------------------------
 
+// The nearest number, ties to even.
 bool is_cast(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
+  if (op.hasAttr("roundingmode")) return false;
   return name == "arith.extf" || name == "arith.truncf" || name == "tosa.cast";
 }
 
@@ -269,26 +319,67 @@ std::vector<std::int64_t> transposed_axes(mlir::Operation& op) {
   return axes;
 }
 
-bool is_known_move(mlir::Operation& op) {
-  if (!is_move(&op)) return false;
-  const bool transposes = op.getName().getStringRef().ends_with("transpose");
-  return !transposes || !transposed_axes(op).empty() || result_type(op).getRank() == 0;
+// Whether the result has the extents of its one source, where they are.
+bool has_extents(mlir::RankedTensorType result, mlir::RankedTensorType source,
+                 llvm::ArrayRef<std::int64_t> axes) {
+  if (static_cast<std::int64_t>(axes.size()) != source.getRank()) return false;
+  for (unsigned i = 0; i < axes.size(); ++i) {
+    if (axes[i] >= result.getRank()) return false;
+    const std::int64_t extent = axes[i] < 0 ? 1 : result.getDimSize(static_cast<unsigned>(axes[i]));
+    if (source.getDimSize(i) != extent) return false;
+  }
+  return true;
 }
 
+bool can_pad(tensor::PadOp op) {
+  const mlir::RankedTensorType inner = op.getSourceType();
+  for (unsigned axis = 0; axis < op.getStaticLow().size(); ++axis) {
+    const std::int64_t low = op.getStaticLow()[axis];
+    const std::int64_t high = op.getStaticHigh()[axis];
+    const bool is_border = low >= 0 && high >= 0 && low <= most_elements && high <= most_elements;
+    if (!is_border || low + inner.getDimSize(axis) + high != op.getType().getDimSize(axis)) {
+      return false;
+    }
+  }
+  return filling_of(op).has_value();
+}
+
+bool can_join(mlir::Operation& op) {
+  const mlir::RankedTensorType whole = result_type(op);
+  const std::int64_t axis = joined_axis(op);
+  if (axis < 0 || axis >= whole.getRank()) return false;
+  std::int64_t extent = 0;
+  for (const mlir::Value operand : op.getOperands()) {
+    const auto part = llvm::cast<mlir::RankedTensorType>(operand.getType());
+    if (part.getRank() != whole.getRank()) return false;
+    for (unsigned i = 0; i < whole.getRank(); ++i) {
+      if (i != axis && part.getDimSize(i) != whole.getDimSize(i)) return false;
+    }
+    extent += part.getDimSize(static_cast<unsigned>(axis));
+  }
+  return extent == whole.getDimSize(static_cast<unsigned>(axis));
+}
+
+// Of operations whose operands and result are all plain.
 bool can_evaluate(mlir::Operation& op) {
   if (auto slice = llvm::dyn_cast<tensor::ExtractSliceOp>(op)) return window_of(slice).has_value();
   if (auto insert = llvm::dyn_cast<tensor::InsertSliceOp>(op)) {
-    return window_of(insert).has_value();
+    return window_of(insert).has_value() && insert.getType() == insert.getDestType();
   }
-  if (auto padding = llvm::dyn_cast<tensor::PadOp>(op)) {
-    const bool is_static = !llvm::any_of(padding.getStaticLow(), mlir::ShapedType::isDynamic);
-    return is_static && filling_of(padding).has_value();
-  }
+  if (auto padding = llvm::dyn_cast<tensor::PadOp>(op)) return can_pad(padding);
+  if (is_join(op)) return can_join(op);
+  const mlir::RankedTensorType made = result_type(op);
+  const auto source = llvm::cast<mlir::RankedTensorType>(op.getOperand(0).getType());
   if (is_cast(op)) {
-    const mlir::Type from = mlir::getElementTypeOrSelf(op.getOperand(0));
-    return !from.isF64() || mlir::getElementTypeOrSelf(op.getResult(0)).isF32();
+    return made.getShape() == source.getShape();
   }
-  return is_join(op) || is_known_move(op) || moved_axes(op).has_value();
+  if (made.getElementType() != source.getElementType()) return false;
+  if (const auto axes = moved_axes(op)) return has_extents(made, source, *axes);
+  if (!is_move(&op)) return false;
+  if (!op.getName().getStringRef().ends_with("transpose")) {
+    return made.getNumElements() == source.getNumElements();
+  }
+  return has_extents(made, source, transposed_axes(op));
 }
 
 }  // namespace
@@ -296,15 +387,13 @@ bool can_evaluate(mlir::Operation& op) {
 std::vector<mlir::Value> sources_of(mlir::Operation& op) {
   if (op.getNumResults() != 1 || op.getNumOperands() == 0) return {};
   if (!is_plain(op.getResult(0).getType())) return {};
-  // What else is an operand says a shape, or where the result is put.
+  // What else is an operand says a shape, a place, or where the result is put.
   const bool has_all = is_join(op) || llvm::isa<tensor::InsertSliceOp>(op);
   std::vector<mlir::Value> sources;
   for (unsigned i = 0; i < (has_all ? op.getNumOperands() : 1); ++i) {
-    if (!is_plain(op.getOperand(i).getType())) {
-      if (llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op.getOperand(i)))) return {};
-      continue;
-    }
-    sources.push_back(op.getOperand(i));
+    const bool is_place = op.getOperand(i).getType().isIndex();
+    if (!is_place && !is_plain(op.getOperand(i).getType())) return {};
+    if (!is_place) sources.push_back(op.getOperand(i));
   }
   return !sources.empty() && can_evaluate(op) ? sources : std::vector<mlir::Value>();
 }
@@ -318,20 +407,21 @@ Contents evaluate(mlir::Operation& op, std::span<const Contents* const> sources)
   if (const auto axes = moved_axes(op)) return spread(op, *sources[0], *axes);
   const std::vector<std::int64_t> axes = transposed_axes(op);
   if (!axes.empty()) return spread(op, *sources[0], axes);
-  return {result_type(op), sources[0]->bytes};
+  return {result_type(op), sources[0]->held};
 }
 
 Expected<Contents> read_contents(mlir::Operation& constant) {
   const Constant held = to_constant(contents_of(constant));
-  Contents made = empty_of(result_type(constant));
-  QUADRANT_CHECK(held.read(0, made.bytes));
-  return made;
+  QUADRANT_TRY(ConstantBytes bytes, held.read());
+  return Contents{result_type(constant), std::move(bytes)};
 }
 
 Expected<mlir::Value> make_constant(mlir::Operation& op, const Contents& contents,
                                     std::string_view name) {
   const TensorType type = to_tensor_type(contents.type);
-  const Constant held = Constant::from_bytes(type.element, type.shape, contents.bytes);
+  const auto bytes = contents.held.bytes();
+  const Constant held =
+      Constant::from_bytes(type.element, type.shape, {bytes.begin(), bytes.end()});
   QUADRANT_TRY(const mlir::ElementsAttr elements, to_elements(contents.type, held, name));
   mlir::OpBuilder builder(&op);
   mlir::OperationState state(op.getLoc(), "arith.constant");

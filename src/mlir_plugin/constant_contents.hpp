@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -15,18 +16,21 @@ namespace quadrant::inline v0::mlir_plugin {
 /// Elements in row-major order, as the type has them in memory.
 struct Contents {
   mlir::RankedTensorType type;
-  std::vector<std::byte> bytes;
+  ConstantBytes held;
+
+  [[nodiscard]] const std::byte* data() const { return held.bytes().data(); }
 };
 
 /// The operands whose elements the operation's one result has, in another place or another float
-/// type. Empty for operations that `evaluate` does not know, for open extents, and where a place or
-/// a filling is computed at run time.
+/// type. Empty for operations that `evaluate` does not know, for open extents, where a place or a
+/// filling is computed at run time, and where types and places do not fit together, which MLIR does
+/// not verify of all of them.
 [[nodiscard]] std::vector<mlir::Value> sources_of(mlir::Operation& op);
 
 /// The result of an operation that has sources, from theirs, in their order.
 [[nodiscard]] Contents evaluate(mlir::Operation& op, std::span<const Contents* const> sources);
 
-/// Of an operation that holds a constant; its float elements are of 16 to 64 bits.
+/// Of an operation that holds a constant, where it is; its float elements are of 16 to 64 bits.
 [[nodiscard]] Expected<Contents> read_contents(mlir::Operation& constant);
 
 /// A constant with these contents in front of `op`, with its location and attributes. `name`: of a

@@ -45,7 +45,7 @@ class Body {
     }
     QUADRANT_TRY(const Value yielded, value_of(op_.getBlock()->back().getOperand(0)));
     if (values_.type(yielded).shape == type_.shape) return yielded;
-    return fail(ErrorCode::impossible, "a generic whose result repeats is not exported");
+    return refuse_export("a generic whose result repeats is not exported");
   }
 
  private:
@@ -55,7 +55,7 @@ class Body {
     for (unsigned i = 0; i < static_cast<unsigned>(op_.getNumDpsInputs()); ++i) {
       QUADRANT_TRY(const Value whole, values_.read_for_broadcast(op_->getOperand(i)));
       const Shape& shape = values_.type(whole).shape;
-      const Axes axes = *axes_in_order(maps[i]);
+      const Axes axes = axes_in_order(maps[i]).value_or(Axes());
       Value placed = whole;
       // What is stretched already has this rank.
       if (shape.rank() == static_cast<std::int64_t>(axes.size()) &&
@@ -64,7 +64,7 @@ class Body {
         for (std::size_t k = 0; k < axes.size(); ++k) {
           extents[static_cast<std::size_t>(axes[k])] = shape[static_cast<std::int64_t>(k)].value();
         }
-        placed = values_.reshaped(whole, Shape(std::move(extents)));
+        placed = values_.reshaped(whole, Shape(extents));
       }
       made_[op_.getBlock()->getArgument(i)] = placed;
     }
@@ -74,16 +74,13 @@ class Body {
   Expected<Value> value_of(mlir::Value inner) {
     const auto found = made_.find(inner);
     if (found != made_.end()) return found->second;
-    mlir::Operation* const maker = inner.getDefiningOp();
-    const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
-        maker == nullptr ? mlir::Attribute() : contents_of(*maker));
+    const auto number = number_of(inner);
     if (!number) {
       return refuse_export(
           "a generic that reads more than its operands and numbers is not exported");
     }
-    const auto scalar = mlir::RankedTensorType::get({}, number.getType());
-    const Constant contents =
-        to_constant(mlir::DenseElementsAttr::get(scalar, mlir::Attribute(number)));
+    const auto scalar = mlir::RankedTensorType::get({}, inner.getType());
+    const Constant contents = to_constant(mlir::DenseElementsAttr::get(scalar, *number));
     if (!contents) return refuse_export("a number of this type is not exported");
     return values_.graph.add_constant({}, contents);
   }
@@ -100,20 +97,22 @@ class Body {
       return refuse_export(
           fmt::format("a generic that computes {} is not exported", std::string_view(name)));
     }
+    const auto computing = inner.getOperands().take_back(2);
+    const bool is_relu = kind == ops::Max::kind && llvm::count_if(computing, is_zero) == 1;
     std::vector<Value> operands;
     TensorType type{type_.element, Shape::scalar()};
-    for (const mlir::Value operand : inner.getOperands().take_back(2)) {
-      if (kind == ops::Max::kind && is_zero(operand)) continue;
+    for (const mlir::Value operand : computing) {
+      if (is_relu && is_zero(operand)) continue;
       QUADRANT_TRY(const Value read, value_of(operand));
       type.shape = larger(type.shape, values_.type(read).shape);
       operands.push_back(read);
     }
-    const bool is_relu = kind == ops::Max::kind && operands.size() == 1;
     return values_.emit(is_relu ? std::string_view(ops::Relu::kind) : kind, std::move(operands),
                         std::move(type));
   }
 
-  // `a > b ? a : b`, where NaN is no less than anything, is a maximum, and likewise a minimum.
+  // `a > b ? a : b`, where a NaN is no less than anything and `b` is a number, is a maximum, and
+  // likewise a minimum.
   static std::string_view chosen_kind(mlir::Operation& inner) {
     auto select = llvm::dyn_cast<mlir::arith::SelectOp>(inner);
     if (!select) return {};
@@ -122,6 +121,8 @@ class Body {
         compare.getRhs() != select.getFalseValue()) {
       return {};
     }
+    const auto bound = number_of(compare.getRhs());
+    if (!bound || bound->isNaN()) return {};
     switch (compare.getPredicate()) {
       case mlir::arith::CmpFPredicate::UGT:
       case mlir::arith::CmpFPredicate::UGE:
@@ -135,10 +136,8 @@ class Body {
   }
 
   static bool is_zero(mlir::Value inner) {
-    mlir::Operation* const maker = inner.getDefiningOp();
-    const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
-        maker == nullptr ? mlir::Attribute() : contents_of(*maker));
-    return number && number.getValue().isZero();
+    const auto number = number_of(inner);
+    return number && number->isZero();
   }
 
   // What both broadcast to: of one rank, or one is a number.
@@ -149,7 +148,7 @@ class Body {
     for (std::int64_t axis = 0; axis < a.rank(); ++axis) {
       extents.push_back(std::max(a[axis].value(), b[axis].value()));
     }
-    return Shape(std::move(extents));
+    return Shape(extents);
   }
 
   ExportedValues& values_;

@@ -74,7 +74,7 @@ class Exporting {
       extents[static_cast<std::size_t>(axes[i])] =
           values_.type(operand).shape[static_cast<std::int64_t>(i)].value();
     }
-    values_.set_stretched(op.getResult(0), values_.reshaped(operand, Shape(std::move(extents))));
+    values_.set_stretched(op.getResult(0), values_.reshaped(operand, Shape(extents)));
     return {};
   }
 
@@ -192,9 +192,7 @@ class Exporting {
   }
 
   Expected<Value> filled(mlir::Operation& op, const TensorType& type) {
-    mlir::Operation* const maker = op.getOperand(0).getDefiningOp();
-    const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
-        maker == nullptr ? mlir::Attribute() : contents_of(*maker));
+    const auto number = number_of(op.getOperand(0));
     if (!number) {
       return refuse_export(
           "linalg.fill with a computed number, or an integer, is not exported: products=casts "
@@ -202,7 +200,7 @@ class Exporting {
           "sums of real numbers");
     }
     const auto splat = mlir::DenseElementsAttr::get(
-        llvm::cast<mlir::ShapedType>(op.getResult(0).getType()), mlir::Attribute(number));
+        llvm::cast<mlir::ShapedType>(op.getResult(0).getType()), *number);
     const Constant contents = to_constant(splat);
     if (!contents) {
       return refuse_export(fmt::format("{} is not exported", to_string(type)));

@@ -6,6 +6,7 @@
 #include <mlir/IR/Builders.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -37,17 +38,23 @@ std::int64_t largest_magnitude(const UniformType& type, std::int64_t zero_point)
   return std::max(std::abs(type.storage_min - zero_point), std::abs(type.storage_max - zero_point));
 }
 
-// Whether any partial sum is a 32-bit integer, as far as the extents are known.
-bool fits_32_bits(linalg::LinalgOp op, std::int64_t largest_product) {
-  const llvm::SmallVector<std::int64_t> ranges = op.getStaticLoopRanges();
-  const auto iterators = op.getIteratorTypesArray();
+// Whether any partial sum over these extents is a 32-bit integer, as far as they are known.
+bool fits_32_bits(llvm::ArrayRef<std::int64_t> summed, std::int64_t largest_product) {
   auto terms = static_cast<double>(largest_product);
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    if (iterators[i] != mlir::utils::IteratorType::reduction) continue;
-    if (mlir::ShapedType::isDynamic(ranges[i])) return false;
-    terms *= static_cast<double>(ranges[i]);
+  for (const std::int64_t extent : summed) {
+    if (mlir::ShapedType::isDynamic(extent)) return false;
+    terms *= static_cast<double>(extent);
   }
   return terms <= std::numeric_limits<std::int32_t>::max();
+}
+
+llvm::SmallVector<std::int64_t> summed_extents(linalg::LinalgOp op) {
+  const auto iterators = op.getIteratorTypesArray();
+  llvm::SmallVector<std::int64_t> summed;
+  for (const auto& [extent, iterator] : llvm::zip_equal(op.getStaticLoopRanges(), iterators)) {
+    if (iterator == mlir::utils::IteratorType::reduction) summed.push_back(extent);
+  }
+  return summed;
 }
 
 bool is_signed(const UniformType& type) { return type.storage_min < 0; }
@@ -182,9 +189,7 @@ bool is_zero(mlir::Value value) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>()) value = fill.getInputs()[0];
   mlir::Operation* const maker = value.getDefiningOp();
   const mlir::Attribute contents = maker == nullptr ? mlir::Attribute() : contents_of(*maker);
-  if (const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(contents)) {
-    return number.getValue().isZero();
-  }
+  if (const auto number = number_of(value)) return number->isZero();
   const auto dense = llvm::dyn_cast_if_present<mlir::DenseFPElementsAttr>(contents);
   return dense && dense.isSplat() && dense.getSplatValue<llvm::APFloat>().isZero();
 }
@@ -200,7 +205,7 @@ mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const Unifo
   const std::int64_t largest =
       largest_magnitude(data, *data_zero_point) * largest_magnitude(weight, *weight_zero_point);
   const auto type = product_type(op, data, weight);
-  if (!fits_32_bits(op, largest) || !type) return {};
+  if (!fits_32_bits(summed_extents(op), largest) || !type) return {};
   // The product of two scales may be none of the result's type, float16.
   const auto quantized = to_quantized_type(op->getContext(), *type);
   if (!quantized) return {};
@@ -253,23 +258,42 @@ linalg::LinalgOp as_linalg(mlir::Operation* op) {
   return llvm::cast<linalg::LinalgOp>(made.getOperation());
 }
 
+// Whether data, weight and result have three axes each.
+bool has_ranks(mlir::Operation& op) {
+  return llvm::all_of(
+      llvm::ArrayRef<mlir::Value>{op.getOperand(0), op.getOperand(1), op.getResult(0)},
+      [](mlir::Value value) {
+        const auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+        return type && type.getRank() == 3;
+      });
+}
+
 }  // namespace
 
 std::string why_in_floats(mlir::Operation* op) {
-  constexpr std::int64_t largest = 255 * 128;  // of codes of 8 bits, whatever the zero points are
-  const auto fits = [&](linalg::LinalgOp sum) { return fits_32_bits(sum, largest); };
+  // Of 8 bits, whatever the zero points are.
+  constexpr std::int64_t largest = std::int64_t{255} * 128;
+  llvm::SmallVector<std::int64_t> summed;
   if (const auto sum = llvm::dyn_cast<linalg::LinalgOp>(op)) {
-    return fits(sum) ? "" : "its sums may not fit into 32 bits, or how long they are is not known";
-  }
-  const auto type = llvm::dyn_cast<mlir::RankedTensorType>(op->getOperand(0).getType());
-  if (op->getName().getStringRef() != "tosa.matmul" || !type) {
+    summed = summed_extents(sum);
+  } else if (op->getName().getStringRef() == "tosa.matmul" && has_ranks(*op)) {
+    const auto extent = [&](mlir::Value value, unsigned axis) {
+      return llvm::cast<mlir::ShapedType>(value.getType()).getDimSize(axis);
+    };
+    const mlir::Value data = op->getOperand(0);
+    const std::array made{extent(data, 0), extent(data, 1), extent(op->getOperand(1), 2)};
+    for (unsigned axis = 0; axis < made.size(); ++axis) {
+      if (extent(op->getResult(0), axis) == made[axis]) continue;
+      return "its result has other extents than its operands give it";
+    }
+    summed.push_back(extent(data, 2));
+  } else {
     return "no sum of integers is made of it: lower it to linalg first (tosa-to-linalg-named), or "
            "take products=casts";
   }
-  const std::int64_t terms = type.getDimSize(2);
-  const bool is_short = !mlir::ShapedType::isDynamic(terms) &&
-                        terms <= std::numeric_limits<std::int32_t>::max() / largest;
-  return is_short ? "" : "its sums may not fit into 32 bits, or how long they are is not known";
+  return fits_32_bits(summed, largest)
+             ? ""
+             : "its sums may not fit into 32 bits, or how long they are is not known";
 }
 
 mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
@@ -278,7 +302,12 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
   auto op = as_linalg(operation);
   if (!op) return {};
   const mlir::Value made = sum_linalg(op, data, weight);
-  op->erase();
+  // With what it began with, which is zero, unless something else is there again.
+  llvm::SmallVector<mlir::Operation*> left{op, op->getOperand(2).getDefiningOp()};
+  left.append({left[1]->getOperand(0).getDefiningOp(), left[1]->getOperand(1).getDefiningOp()});
+  for (mlir::Operation* const one : left) {
+    if (mlir::isOpTriviallyDead(one)) one->erase();
+  }
   return made;
 }
 

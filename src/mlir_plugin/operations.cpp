@@ -40,12 +40,13 @@ constinit const Move repeat{repeated_groups, repeated_elements,
 }  // namespace
 
 std::span<const Operation> own_operations() noexcept {
-  static constexpr std::array rows{Operation{.kind = MlirBroadcast::kind,
-                                             .family = Family::move,
-                                             .operands = {1, 1},
-                                             .results = {1, 1},
-                                             .traits = {Trait::takes_elements},
-                                             .move = &repeat}};
+  static constexpr std::array rows{
+      Operation{.kind = MlirBroadcast::kind,
+                .family = Family::move,
+                .operands = {1, 1},
+                .results = {1, 1},
+                .traits = {Trait::takes_elements, Trait::stays_in_range},
+                .move = &repeat}};
   return rows;
 }
 

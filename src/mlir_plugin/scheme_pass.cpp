@@ -4,7 +4,6 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
-#include <mlir/IR/BuiltinOps.h>
 
 #include <memory>
 #include <optional>
@@ -54,11 +53,11 @@ void SchemePass::runOnOperation() {
 }
 
 mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
-  // Of a function alone, another one may be changed at the same time, but no global.
-  mlir::Operation* const symbols =
-      llvm::isa<mlir::ModuleOp>(getOperation()) ? root : getOperation()->getParentOp();
-  const auto prepared =
-      guarded(root, [&]() -> Expected<void> { return bring_weights_into_sight(root, symbols); });
+  mlir::Location at = root->getLoc();
+  mlir::Operation* const around = getOperation()->getParentOp();
+  const auto prepared = guarded(
+      root, [&]() -> Expected<void> { return bring_weights_into_sight(root, around, at); },
+      [&](const Error& /*error*/) { return at; });
   if (mlir::failed(prepared)) return mlir::failure();
   std::vector<mlir::FunctionOpInterface> functions;
   root->walk([&](mlir::FunctionOpInterface function) {

@@ -170,6 +170,17 @@ Axes permutation(mlir::Operation& op) {
   return found;
 }
 
+// MLIR does not verify that of all that say one.
+bool is_permutation(Axes axes, mlir::Type of) {
+  std::ranges::sort(axes);
+  bool is_one =
+      static_cast<std::int64_t>(axes.size()) == llvm::cast<mlir::ShapedType>(of).getRank();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    is_one = is_one && axes[i] == static_cast<std::int64_t>(i);
+  }
+  return is_one;
+}
+
 std::optional<Seen> see_move(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (op.getNumOperands() == 0 || op.getNumResults() != 1) return std::nullopt;
@@ -180,7 +191,7 @@ std::optional<Seen> see_move(mlir::Operation& op) {
   }
   if (name == "linalg.transpose" || name == "tosa.transpose") {
     Axes axes = permutation(op);
-    if (axes.empty()) return std::nullopt;
+    if (axes.empty() || !is_permutation(axes, op.getOperand(0).getType())) return std::nullopt;
     return Seen{std::string(ops::Transpose::kind), 1, Attributes{{"perm", std::move(axes)}}};
   }
   if (name == "linalg.broadcast") {
@@ -230,7 +241,7 @@ std::optional<std::vector<std::int64_t>> moved_axes(mlir::Operation& operation) 
     return std::nullopt;
   }
   const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
-  if (!maps[1].isIdentity()) return std::nullopt;
+  if (!maps[1].isPermutation()) return std::nullopt;
   const auto source = llvm::cast<mlir::RankedTensorType>(op->getOperand(0).getType());
   Axes axes;
   for (unsigned i = 0; i < maps[0].getNumResults(); ++i) {
@@ -238,7 +249,7 @@ std::optional<std::vector<std::int64_t>> moved_axes(mlir::Operation& operation) 
     const auto at = llvm::dyn_cast<mlir::AffineConstantExpr>(maps[0].getResult(i));
     const bool is_unit = at && at.getValue() == 0 && source.getDimSize(i) == 1;
     if (!axis && !is_unit) return std::nullopt;
-    axes.push_back(axis ? static_cast<std::int64_t>(axis.getPosition()) : -1);
+    axes.push_back(axis ? axis_of(maps[1], axis.getPosition()) : -1);
     if (axis && std::ranges::count(axes, axes.back()) != 1) return std::nullopt;
   }
   return axes;
@@ -254,6 +265,13 @@ std::optional<std::vector<std::int64_t>> stretched_axes(mlir::Operation& operati
 
 bool hides_regions(mlir::Operation& op) {
   return llvm::isa<mlir::linalg::LinalgOp, mlir::FunctionOpInterface>(op);
+}
+
+std::optional<mlir::APFloat> number_of(mlir::Value value) {
+  mlir::Operation* const maker = value.getDefiningOp();
+  const auto number = llvm::dyn_cast_if_present<mlir::FloatAttr>(
+      maker == nullptr ? mlir::Attribute() : contents_of(*maker));
+  return number ? std::optional(number.getValue()) : std::nullopt;
 }
 
 mlir::Attribute contents_of(mlir::Operation& op) {

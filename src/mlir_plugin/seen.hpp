@@ -1,6 +1,7 @@
 // What the engine sees of an operation of MLIR.
 #pragma once
 
+#include <mlir/IR/BuiltinAttributes.h>
 #include <mlir/IR/Operation.h>
 
 #include <cstdint>
@@ -58,6 +59,9 @@ struct Seen {
 /// Whether the operations of its regions are its own business: what they read from outside counts
 /// as its operands.
 [[nodiscard]] bool hides_regions(mlir::Operation& op);
+
+/// The float that a constant is; empty: it is none.
+[[nodiscard]] std::optional<mlir::APFloat> number_of(mlir::Value value);
 
 /// The attribute that holds a constant's contents; null for other operations.
 [[nodiscard]] mlir::Attribute contents_of(mlir::Operation& op);

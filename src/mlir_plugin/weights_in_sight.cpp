@@ -6,6 +6,7 @@
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
 #include <mlir/IR/Builders.h>
+#include <mlir/IR/BuiltinOps.h>
 #include <mlir/IR/SymbolTable.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
@@ -21,6 +22,8 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
+
+constexpr int most_calls = 8;  // one inside the other
 
 namespace linalg = mlir::linalg;
 namespace tensor = mlir::tensor;
@@ -39,28 +42,37 @@ std::vector<mlir::Operation*> seen_operations(mlir::Operation* function) {
 
 bool is_product(mlir::Operation& op) { return see(op).kind == MlirProduct::kind; }
 
-// --- globals
-// --------------------------------------------------------------------------------------
+// --- globals -----------------------------------------------------------------------------------
 
-mlir::Operation* global_of(mlir::Operation& load, llvm::StringRef attribute,
-                           mlir::Operation* symbols) {
-  const auto name = load.getAttrOfType<mlir::SymbolRefAttr>(attribute);
-  if (!name || symbols == nullptr) return nullptr;
-  return mlir::SymbolTable::lookupSymbolIn(symbols, name);
-}
+// Symbols as operations below `root` see them.
+class Symbols {
+ public:
+  explicit Symbols(mlir::Operation* around) : around_(around) {}
+
+  mlir::Operation* find(mlir::Operation& user, llvm::StringRef attribute) {
+    const auto name = user.getAttrOfType<mlir::SymbolRefAttr>(attribute);
+    mlir::Operation* table = mlir::SymbolTable::getNearestSymbolTable(&user);
+    if (table == nullptr) table = around_;  // of a copy of one function
+    return name && table != nullptr ? tables_.lookupSymbolIn(table, name) : nullptr;
+  }
+
+ private:
+  mlir::Operation* around_;
+  mlir::SymbolTableCollection tables_;
+};
 
 // What is known of the result: the contents of a global that nobody changes. Null: nothing.
-mlir::Attribute loaded_contents(mlir::Operation& op, mlir::Operation* symbols) {
+mlir::Attribute loaded_contents(mlir::Operation& op, Symbols& symbols) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (name == "ml_program.global_load_const" || name == "ml_program.global_load") {
-    mlir::Operation* const global = global_of(op, "global", symbols);
+    mlir::Operation* const global = symbols.find(op, "global");
     return global == nullptr || global->hasAttr("is_mutable") ? mlir::Attribute()
                                                               : global->getAttr("value");
   }
   if (name != "bufferization.to_tensor") return {};
   mlir::Operation* const load = op.getOperand(0).getDefiningOp();
   if (load == nullptr || load->getName().getStringRef() != "memref.get_global") return {};
-  mlir::Operation* const global = global_of(*load, "name", symbols);
+  mlir::Operation* const global = symbols.find(*load, "name");
   return global == nullptr || !global->hasAttr("constant") ? mlir::Attribute()
                                                            : global->getAttr("initial_value");
 }
@@ -85,32 +97,41 @@ llvm::SmallVector<mlir::ReassociationIndices> groups_around(std::int64_t rank,
   return groups;
 }
 
-class Function {
+// The weights of one function.
+class Weights {
  public:
-  Function(mlir::Operation* function, mlir::Operation* symbols)
-      : function_(function), symbols_(symbols), operations_(seen_operations(function)) {}
+  Weights(mlir::FunctionOpInterface function, Symbols& symbols, mlir::Location& at)
+      : name_(function.getName()),
+        symbols_(symbols),
+        at_(at),
+        operations_(seen_operations(function)) {}
 
-  Expected<void> rewrite() {
+  Expected<void> bring_into_sight() {
     find_known();
     find_wanted();
-    for (mlir::Operation*& op : operations_) {
+    for (mlir::Operation* const op : operations_) {
       if (op->getNumResults() != 1 || !wanted_.contains(op->getResult(0))) continue;
+      at_ = op->getLoc();
       QUADRANT_CHECK(rewrite(op));
     }
-    if (!is_touched_) return {};
-    // What only those have read that read something else now.
-    const std::vector<mlir::Operation*> left = seen_operations(function_);
-    for (mlir::Operation* const op : llvm::reverse(left)) {
-      if (mlir::isOpTriviallyDead(op) && is_left_over(*op)) op->erase();
-    }
+    erase_unread();
     return {};
   }
 
  private:
-  static bool is_left_over(mlir::Operation& op) {
-    const llvm::StringRef name = op.getName().getStringRef();
-    return contents_of(op) || !sources_of(op).empty() || name == "tensor.empty" ||
-           name == "memref.get_global" || name == "bufferization.to_tensor";
+  // What was replaced, and what only that has read: nothing is erased while others are looked at.
+  void erase_unread() {
+    llvm::DenseSet<mlir::Operation*> erased;
+    while (!replaced_.empty()) {
+      mlir::Operation* const op = replaced_.back();
+      replaced_.pop_back();
+      if (erased.contains(op) || !mlir::isOpTriviallyDead(op)) continue;
+      for (const mlir::Value operand : op->getOperands()) {
+        if (mlir::Operation* const maker = operand.getDefiningOp()) replaced_.push_back(maker);
+      }
+      erased.insert(op);
+      op->erase();
+    }
   }
 
   static bool is_floats(mlir::Operation& op) {
@@ -118,7 +139,7 @@ class Function {
            llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op.getResult(0)));
   }
 
-  bool is_constant(mlir::Operation& op) const {
+  bool is_constant(mlir::Operation& op) {
     if (op.getNumResults() != 1 || !is_floats(op)) return false;
     const mlir::Type type = op.getResult(0).getType();
     return is_readable(contents_of(op), type) || is_readable(loaded_contents(op, symbols_), type);
@@ -150,7 +171,20 @@ class Function {
     if (known_.contains(value)) wanted_.insert(value);
   }
 
-  Expected<void> rewrite(mlir::Operation*& op) {
+  // Whether the engine looks through it, or will once it has the name for it.
+  static bool is_looked_through(mlir::Operation& op) {
+    return moved_axes(op) || see(op).kind != op.getName().getStringRef();
+  }
+
+  // Whether it is read by others that become constants, alone.
+  bool is_in_between(mlir::Operation& op) {
+    return llvm::all_of(op.getUsers(), [&](mlir::Operation* user) {
+      return user->getNumResults() == 1 && wanted_.contains(user->getResult(0)) &&
+             !is_looked_through(*user);
+    });
+  }
+
+  Expected<void> rewrite(mlir::Operation* op) {
     if (contents_of(*op)) return {};
     if (const mlir::Attribute contents = loaded_contents(*op, symbols_)) {
       mlir::OpBuilder builder(op);
@@ -160,28 +194,25 @@ class Function {
       replace(op, builder.create(state)->getResult(0));
     } else if (moved_axes(*op)) {
       rename(op);
-    } else if (see(*op).kind == op->getName().getStringRef()) {
+    } else if (!is_looked_through(*op) && !is_in_between(*op)) {
       QUADRANT_TRY(const Contents contents, contents_of_value(op->getResult(0)));
-      const std::string name = fmt::format("weight_{}", made_++);
+      // Functions are rewritten at the same time, and have names in common.
+      const std::string name = fmt::format("{}_weight_{}", std::string_view(name_), made_++);
       QUADRANT_TRY(const mlir::Value made, make_constant(*op, contents, name));
       replace(op, made);
     }
     return {};
   }
 
-  void replace(mlir::Operation*& op, mlir::Value made) {
+  void replace(mlir::Operation* op, mlir::Value made) {
     op->getResult(0).replaceAllUsesWith(made);
     known_.insert(made);
     wanted_.insert(made);
-    if (mlir::isOpTriviallyDead(op)) {
-      op->erase();
-      op = nullptr;
-    }
-    is_touched_ = true;
+    replaced_.push_back(op);
   }
 
   // A generic operation that moves and repeats, by the names that the engine knows.
-  void rename(mlir::Operation*& operation) {
+  void rename(mlir::Operation* operation) {
     const std::vector<std::int64_t> axes = *moved_axes(*operation);
     mlir::OpBuilder builder(operation);
     const mlir::Location location = operation->getLoc();
@@ -266,22 +297,26 @@ class Function {
       held.reserve(sources.size());
       for (const mlir::Value source : sources) held.push_back(&made.find(source)->second);
       Contents contents = evaluate(op, held);
+      // What nobody else reads is needed no more: a long chain has two at a time.
+      for (const mlir::Value source : sources) {
+        if (source.hasOneUse()) made.erase(source);
+      }
       made[next] = std::move(contents);
     }
     return std::move(made[value]);
   }
 
-  mlir::Operation* function_;
-  mlir::Operation* symbols_;
-  std::vector<mlir::Operation*> operations_;  // null: erased
+  llvm::StringRef name_;
+  Symbols& symbols_;
+  mlir::Location& at_;  // of what is looked at
+  std::vector<mlir::Operation*> operations_;
+  std::vector<mlir::Operation*> replaced_;
   llvm::DenseSet<mlir::Value> known_;
   llvm::DenseSet<mlir::Value> wanted_;
   std::size_t made_ = 0;
-  bool is_touched_ = false;
 };
 
-// --- calls
-// ----------------------------------------------------------------------------------------
+// --- calls -------------------------------------------------------------------------------------
 
 // What all calls pass for the argument: operations that hold the same constant. Null: they do not.
 mlir::Operation* common_constant(llvm::ArrayRef<mlir::Operation*> calls, unsigned argument) {
@@ -295,7 +330,8 @@ mlir::Operation* common_constant(llvm::ArrayRef<mlir::Operation*> calls, unsigne
   return common;
 }
 
-void take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::Operation*> calls) {
+bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::Operation*> calls) {
+  bool takes = false;
   for (unsigned i = function.getNumArguments(); i-- > 0;) {
     mlir::BlockArgument argument = function.getArgument(i);
     mlir::Operation* const constant = common_constant(calls, i);
@@ -313,49 +349,60 @@ void take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::
       call->eraseOperand(i);
       if (mlir::isOpTriviallyDead(maker)) maker->erase();
     }
+    takes = true;
   }
+  return takes;
 }
 
-// Of each private function all uses, if these are calls; where somebody else may refer to it, none.
-void take_constants_in(mlir::Operation* module) {
+// Into private functions of which all uses are calls in the module, not in one inside it. Whether
+// some took any.
+bool take_constants_in(mlir::Operation* module) {
   llvm::DenseMap<mlir::Attribute, llvm::SmallVector<mlir::Operation*>> calls;
   llvm::DenseSet<mlir::Attribute> others;
   module->walk([&](mlir::Operation* op) {
-    const bool is_call = op->getName().getStringRef() == "func.call";
+    const bool is_call = op->getName().getStringRef() == "func.call" &&
+                         mlir::SymbolTable::getNearestSymbolTable(op) == module;
     for (const mlir::NamedAttribute& named : op->getAttrs()) {
       named.getValue().walk([&](mlir::SymbolRefAttr name) {
         if (is_call && named.getName() == "callee") {
           calls[name].push_back(op);
         } else {
-          others.insert(name);
+          others.insert(mlir::FlatSymbolRefAttr::get(name.getRootReference()));
         }
       });
     }
   });
+  bool takes = false;
   for (mlir::Region& region : module->getRegions()) {
     for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
       const auto name = mlir::FlatSymbolRefAttr::get(function.getNameAttr());
       const auto found = calls.find(name);
-      if (found == calls.end() || others.contains(name) || function.isExternal() ||
-          mlir::SymbolTable::getSymbolVisibility(function) !=
-              mlir::SymbolTable::Visibility::Private) {
+      const bool is_private = mlir::SymbolTable::getSymbolVisibility(function) ==
+                              mlir::SymbolTable::Visibility::Private;
+      if (found == calls.end() || others.contains(name) || function.isExternal() || !is_private) {
         continue;
       }
-      take_constants_in(function, found->second);
+      takes = take_constants_in(function, found->second) || takes;
     }
   }
+  return takes;
 }
 
 }  // namespace
 
-Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* symbols) {
-  if (root == symbols) take_constants_in(root);
-  std::vector<mlir::Operation*> functions;
+Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* around,
+                                        mlir::Location& at) {
+  // Functions may stand in any order, and hand on what they are given.
+  for (int calls = 0; calls < most_calls && llvm::isa<mlir::ModuleOp>(root); ++calls) {
+    if (!take_constants_in(root)) break;
+  }
+  std::vector<mlir::FunctionOpInterface> functions;
   root->walk([&](mlir::FunctionOpInterface function) {
     if (!function.isExternal()) functions.push_back(function);
   });
-  for (mlir::Operation* const function : functions) {
-    QUADRANT_CHECK(Function(function, symbols).rewrite());
+  Symbols symbols(around);
+  for (const mlir::FunctionOpInterface function : functions) {
+    QUADRANT_CHECK(Weights(function, symbols, at).bring_into_sight());
   }
   return {};
 }

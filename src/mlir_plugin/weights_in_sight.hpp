@@ -14,11 +14,13 @@ namespace quadrant::inline v0::mlir_plugin {
 ///    become constants;
 ///  - a `linalg.generic` that only moves or repeats elements of a constant becomes
 ///    `linalg.transpose`, `tensor.collapse_shape`, `tensor.expand_shape`, `linalg.broadcast`;
-///  - a constant that all calls of a private function pass for an argument goes into that function,
-///    and the argument goes away, where `root` is what holds them.
+///  - a constant that all calls of a private function of the module `root` pass for an argument
+///  goes
+///    into that function, and the argument goes away; through up to 8 calls, one inside the other.
 ///
-/// Everything else stays as it is. Globals are looked up in `symbols`. Linear in the operations.
+/// Everything else stays as it is. `around`: where globals are, if `root` lies nowhere. Linear in
+/// the operations, and in the elements that are moved. `at` is where an error is.
 [[nodiscard]] Expected<void> bring_weights_into_sight(mlir::Operation* root,
-                                                      mlir::Operation* symbols);
+                                                      mlir::Operation* around, mlir::Location& at);
 
 }  // namespace quadrant::inline v0::mlir_plugin
