@@ -6,6 +6,7 @@
 
 #include <llvm/Config/llvm-config.h>
 #include <mlir/IR/Builders.h>
+#include <mlir/Interfaces/FunctionInterfaces.h>
 
 #include <string_view>
 #include <utility>
@@ -35,6 +36,15 @@ Op make_op(mlir::OpBuilder& builder, mlir::Location location, Arguments&&... arg
   return Op::create(builder, location, std::forward<Arguments>(arguments)...);
 #else
   return builder.create<Op>(location, std::forward<Arguments>(arguments)...);
+#endif
+}
+
+/// Takes an argument that nobody reads from a function. It fails where there is no such one.
+inline void erase_argument(mlir::FunctionOpInterface function, unsigned index) {
+#if LLVM_VERSION_MAJOR >= 21
+  (void)function.eraseArgument(index);
+#else
+  function.eraseArgument(index);
 #endif
 }
 

@@ -213,7 +213,7 @@ class Weights {
 
   // A generic operation that moves and repeats, by the names that the engine knows.
   void rename(mlir::Operation* operation) {
-    const std::vector<std::int64_t> axes = *moved_axes(*operation);
+    const auto axes = moved_axes(*operation).value_or(std::vector<std::int64_t>());
     mlir::OpBuilder builder(operation);
     const mlir::Location location = operation->getLoc();
     const auto type = llvm::cast<mlir::RankedTensorType>(operation->getResult(0).getType());
@@ -274,7 +274,7 @@ class Weights {
   }
 
   // From what it is made of, the innermost first.
-  Expected<Contents> contents_of_value(mlir::Value value) {
+  static Expected<Contents> contents_of_value(mlir::Value value) {
     llvm::DenseMap<mlir::Value, Contents> made;
     std::vector<mlir::Value> open{value};
     while (!open.empty()) {
@@ -343,7 +343,7 @@ bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::
     mlir::OpBuilder builder = mlir::OpBuilder::atBlockBegin(argument.getOwner());
     mlir::Operation* const inside = builder.clone(*constant);
     argument.replaceAllUsesWith(inside->getResult(0));
-    (void)function.eraseArgument(i);
+    erase_argument(function, i);
     for (mlir::Operation* const call : calls) {
       mlir::Operation* const maker = call->getOperand(i).getDefiningOp();
       call->eraseOperand(i);
