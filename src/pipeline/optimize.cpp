@@ -436,7 +436,7 @@ class Search {
     const std::optional<OptimizeFigure> plain = done_.attempts[0].held_back;
     if (done_.best != 0) {
       QUADRANT_TRY(Trial made, refitted(best()));
-      if (plain && is_worse(*best().held_back, *plain)) {
+      if (const auto& found = best().held_back; found && plain && is_worse(*found, *plain)) {
         best().refusal = "worse than the default on the samples held back";
         done_.best = 0;
       } else {
@@ -451,7 +451,7 @@ class Search {
     QUADRANT_TRY(const OptimizeFigure of_all,
                  figure(on_all.graph, best().settings, samples_.judges(samples_.held_back())));
     if (is_better(*before, of_all, most_loss_of_more_samples)) return {};
-    if (done_.best != 0 && is_worse(of_all, *plain)) return {};
+    if (done_.best != 0 && plain && is_worse(of_all, *plain)) return {};
     done_.graph = std::move(on_all.graph);
     done_.fitted = samples_.all().size();
     return {};
