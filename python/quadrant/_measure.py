@@ -259,7 +259,7 @@ class Optimized:
             quantized and ``quantized_weights`` that were; ``seconds``.
         best: The index of the best of them.
         recipe: What `quantize` makes the same with, of the same samples.
-        is_good_enough: It is as good as was asked for.
+        is_good_enough: It is as good as was asked for, on samples that it was not fitted on.
     """
 
     def __init__(self, found: _quadrant.OptimizeOutcome, settings: Settings) -> None:

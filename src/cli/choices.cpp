@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 
 namespace quadrant::cli {
 namespace {
@@ -26,6 +27,15 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string&
 CLI::Option* add_choice(CLI::App& command, const std::string& name, int& choice,
                         const std::vector<int>& numbers, const std::string& description) {
   return add(command, name, choice, numbers, description);
+}
+
+CLI::Validator is_finite() {
+  return {[](const std::string& text) {
+            double value = 0;
+            const bool is_refused = CLI::detail::lexical_cast(text, value) && !std::isfinite(value);
+            return std::string(is_refused ? "it is no finite number" : "");
+          },
+          ""};
 }
 
 }  // namespace quadrant::cli

@@ -1,4 +1,4 @@
-// Options that are one of several words.
+// What values options take: one of several words, numbers.
 #pragma once
 
 #include <string>
@@ -7,6 +7,7 @@
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 class Option;
+class Validator;
 }  // namespace CLI
 
 namespace quadrant::cli {
@@ -16,5 +17,8 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string&
 /// Of numbers.
 CLI::Option* add_choice(CLI::App& command, const std::string& name, int& choice,
                         const std::vector<int>& numbers, const std::string& description);
+
+/// CLI::Range and CLI::Number let NaN pass.
+CLI::Validator is_finite();
 
 }  // namespace quadrant::cli

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "cli/command.hpp"
@@ -27,16 +26,6 @@ namespace {
 /// For options that mean something else when they are not there.
 CLI::Validator not_empty() {
   return {[](const std::string& text) { return std::string(text.empty() ? "it is empty" : ""); },
-          ""};
-}
-
-/// CLI::Range lets NaN pass, and CLI::Number too.
-CLI::Validator no_nan() {
-  return {[](const std::string& text) {
-            double value = 0;
-            const bool is_nan = CLI::detail::lexical_cast(text, value) && std::isnan(value);
-            return std::string(is_nan ? "it is no number" : "");
-          },
           ""};
 }
 
@@ -141,7 +130,7 @@ class Compare final : public Command {
         ->needs(boxes);
     command
         .add_option("--least-score", detections_.least_score, "What scores less is no detection")
-        ->check(no_nan())
+        ->check(is_finite())
         ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);
@@ -149,7 +138,7 @@ class Compare final : public Command {
         .add_option("--overlap", detections_.overlap,
                     "Of two boxes of a class that overlap by more, one is dropped; 1: none is")
         ->check(CLI::Range(0.0, 1.0).description(""))
-        ->check(no_nan())
+        ->check(is_finite())
         ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);

@@ -60,7 +60,11 @@ void Console::print_json(Json document) {
 
 void Console::print_error(const Error& error) {
   clear_progress();
-  say(fmt::format("quadrant: {}\n", printable(to_string(error))));
+  // What was at work when a stop was asked for is not at fault.
+  const bool is_stop = error.code == ErrorCode::cancelled;
+  const std::string text =
+      is_stop ? "stopped, as was asked for: nothing is written" : to_string(error);
+  say(fmt::format("quadrant: {}\n", printable(text)));
 }
 
 Expected<void> Console::flush() {

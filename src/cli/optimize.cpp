@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/onnx_output.hpp"
@@ -17,12 +18,12 @@
 #include "cli/schemes.hpp"
 #include "cli/scope_options.hpp"
 #include "cli/signals.hpp"
+#include "pipeline/optimize_text.hpp"
 #include "quadrant/calibration/labels.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/report/saturation.hpp"
-#include "quadrant/report/table.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
@@ -52,11 +53,13 @@ class Optimize final : public Command {
         ->add_option("--accept", accept_,
                      "It is good enough when so many percentage points of top-1 are lost, or fewer")
         ->check(CLI::Range(0.0, 100.0).description(""))
+        ->check(is_finite())
         ->type_name("POINTS")
         ->capture_default_str();
     command
         ->add_option("--accept-sqnr", accept_sqnr_,
                      "The same, in decibels at the outputs, where there are no labels")
+        ->check(is_finite())
         ->type_name("DB")
         ->capture_default_str();
     command
@@ -64,6 +67,7 @@ class Optimize final : public Command {
                      "How many percent of the products may stay float, those that cost most; 0: "
                      "nothing is excluded")
         ->check(CLI::Range(0.0, 100.0).description(""))
+        ->check(is_finite())
         ->type_name("PERCENT")
         ->capture_default_str();
     command
@@ -101,13 +105,14 @@ class Optimize final : public Command {
     context.stop = interrupt.token();
     const RunRequest request = requested();
     QUADRANT_CHECK(check_optimize(request, context));
-    OptimizeOptions options{
-        .data = {.calibration = data_},
-        .labels_name = labels_,
-        .accept_points = accept_,
-        .accept_sqnr_db = accept_sqnr_,
-        .most_float = most_float_ / 100,
-        .tried = [&](const OptimizeAttempt& attempt) { console.print_progress(line_of(attempt)); }};
+    OptimizeOptions options{.data = {.calibration = data_},
+                            .labels_name = labels_,
+                            .accept_points = accept_,
+                            .accept_sqnr_db = accept_sqnr_,
+                            .most_float = most_float_ / 100,
+                            .tried = [&](const OptimizeAttempt& attempt) {
+                              console.print_progress(printable(line_of(attempt)) + '\n');
+                            }};
     if (!labels_.empty()) {
       QUADRANT_TRY(options.labels, read_labels(labels_));
     }
@@ -154,12 +159,16 @@ class Optimize final : public Command {
                          counted(nan, "element"), nan == 1 ? "is" : "are");
     }
     if (done.is_stopped) return "stopped: the best until then";
-    return done.is_good_enough ? "good enough" : "all was tried" + finer_codes();
+    if (done.is_good_enough) return "good enough";
+    if (done.is_reached) return "good enough on what it was fitted on, which says little";
+    std::string text = "all was tried" + finer_codes(done.recipe);
+    if (done.is_share_too_small) text += "; a larger --most-float allows some products in float";
+    return text;
   }
 
-  // What of this call could be finer.
-  [[nodiscard]] std::string finer_codes() const {
-    const OptionValues& options = schemes_.given(scheme_);
+  // What of the result could be finer.
+  static std::string finer_codes(const Recipe& found) {
+    const OptionValues& options = found.schemes.front().options;
     std::vector<std::string_view> finer;
     const auto* const weight_bits = given<std::int64_t>(options, "weight_bits");
     if (weight_bits != nullptr && *weight_bits < 8) finer.emplace_back("--weight-bits 8");
@@ -173,24 +182,14 @@ class Optimize final : public Command {
     return fmt::format("; finer: {}", fmt::join(finer, ", "));
   }
 
-  static std::string print(const OptimizeFigure& figure) {
-    const Agreement worst = figure.worst();
-    const std::string sqnr = fmt::format("{:.2f} dB", worst.sqnr_db());
-    return worst.non_finite == 0 ? sqnr : fmt::format("{}, {} not finite", sqnr, worst.non_finite);
-  }
-
-  static std::string line_of(const OptimizeAttempt& attempt) {
-    return fmt::format("{}: {}, {:.1f} s\n", printable(attempt.settings.name()),
-                       print(attempt.judged), attempt.seconds);
-  }
-
   static Json to_json(const OptimizeFigure& figure) {
     const Agreement worst = figure.worst();
     const auto loss = figure.loss();
     return {{"sqnr_db", worst.sqnr_db()},
             {"non_finite", worst.non_finite},
             {"nan", figure.nan()},
-            {"points_lost", loss ? Json(*loss) : Json(nullptr)}};
+            {"points_lost", loss ? Json(*loss) : Json(nullptr)},
+            {"float_top1", figure.before ? Json(figure.before->top1_share()) : Json(nullptr)}};
   }
 
   static Json to_json(const OptimizeAttempt& attempt, bool is_written) {
@@ -208,25 +207,8 @@ class Optimize final : public Command {
     json["quantized_weights"] = attempt.quantized;
     json["seconds"] = attempt.seconds;
     json["is_written"] = is_written;
+    json["refusal"] = attempt.refusal;
     return json;
-  }
-
-  // What samples were for, and what the result is worth on those that nothing was done with.
-  static std::string about_samples(const Optimized& done) {
-    using SampleUse = OptimizeSamples::Use;
-    const OptimizeSamples& samples = done.samples;
-    const std::string fitted = counted(samples.fitted, "sample");
-    if (samples.use == SampleUse::same) return "fitted and judged on the same " + fitted;
-    if (samples.use == SampleUse::given) {
-      return fmt::format("fitted on {}, judged on {}", fitted, samples.judged);
-    }
-    std::string text = fmt::format("fitted on each half of {}, judged on the other half", fitted);
-    if (const auto& held_back = done.attempts[done.best].held_back) {
-      text += fmt::format("; on {} held back: {}", samples.held_back, print(*held_back));
-      const auto& before = done.attempts.front().held_back;
-      if (done.best != 0 && before) text += fmt::format(", by default {}", print(*before));
-    }
-    return text + fmt::format("; the file is fitted on {}", done.fitted);
   }
 
   void print_json(const Optimized& done, Console& console) const {
@@ -254,29 +236,9 @@ class Optimize final : public Command {
       print_json(done, console);
       return;
     }
-    using enum Table::Align;
-    Table table({{"settings"},
-                 {"weights quantized", right},
-                 {"top-1 lost", right},
-                 {"SQNR fitted", right},
-                 {"judged", right},
-                 {"time", right},
-                 {""}});
-    const OptimizeAttempt& best = done.attempts[done.best];
-    for (const OptimizeAttempt& attempt : done.attempts) {
-      const auto loss = attempt.judged.loss();
-      table.add({attempt.settings.name(),
-                 fmt::format("{} of {}", attempt.quantized, attempt.weights),
-                 loss ? fmt::format("{:.2f} points", *loss) : std::string("-"),
-                 print(attempt.fitted), print(attempt.judged),
-                 fmt::format("{:.1f} s", attempt.seconds), &attempt == &best ? "written" : ""});
-    }
-    std::string text =
-        fmt::format("{}\n  {}\n  {}\n", table.print(), verdict(done), about_samples(done));
-    for (const FloatPart& part : best.settings.excluded) {
-      text += fmt::format("  in float: {} ({})\n", printable(part.name), printable(part.reason));
-    }
-    console.print(fmt::format("{}  written to {}\n", text, printable(output_)));
+    console.print(fmt::format("{}\n  {}\n  {}\n  written to {}\n", print_attempts(done),
+                              verdict(done), printable_lines(about_result(done)),
+                              printable(output_)));
     for (const std::string& remark : remarks_of(written)) {
       console.print(fmt::format("  {}\n", remark));
     }

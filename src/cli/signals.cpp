@@ -7,6 +7,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "cli/exit_code.hpp"
@@ -64,16 +65,22 @@ void wait_for_interrupts(const std::stop_token& end, const std::stop_source& sto
 }  // namespace
 
 StopOnInterrupt::StopOnInterrupt() {
+  struct sigaction action{};
+  if (::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
   const sigset_t signals = interrupt();
-  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  waiting_ = std::jthread(wait_for_interrupts, source_);
+  ::pthread_sigmask(SIG_BLOCK, &signals, &former_mask_);
+  try {
+    waiting_ = std::jthread(wait_for_interrupts, source_);
+  } catch (const std::system_error&) {  // no thread: Ctrl-C ends the process as ever
+    ::pthread_sigmask(SIG_SETMASK, &former_mask_, nullptr);
+  }
 }
 
 StopOnInterrupt::~StopOnInterrupt() {
+  if (!waiting_.joinable()) return;
   waiting_.request_stop();
   waiting_.join();
-  const sigset_t signals = interrupt();
-  ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &former_mask_, nullptr);
 }
 
 void handle_signals() noexcept {

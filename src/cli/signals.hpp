@@ -1,6 +1,7 @@
 // Ends of the program that come from elsewhere: signals, and exceptions that cannot be caught.
 #pragma once
 
+#include <csignal>
 #include <stop_token>
 #include <thread>
 
@@ -12,8 +13,8 @@ namespace quadrant::cli {
 /// leave.
 void handle_signals() noexcept;
 
-/// While it lives, Ctrl-C asks for a stop, and a second one ends the process as ever. Made before
-/// other threads, which are not to be interrupted either.
+/// While it lives, Ctrl-C asks for a stop, and a second one ends the process as ever; ignored
+/// interrupts stay ignored. Made before other threads, which are not to be interrupted either.
 class StopOnInterrupt {
  public:
   StopOnInterrupt();
@@ -25,7 +26,8 @@ class StopOnInterrupt {
 
  private:
   std::stop_source source_;
-  std::jthread waiting_;
+  std::jthread waiting_;  // none: interrupts are as they were
+  sigset_t former_mask_{};
 };
 
 }  // namespace quadrant::cli

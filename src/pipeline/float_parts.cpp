@@ -18,6 +18,9 @@
 namespace quadrant::inline v0 {
 namespace {
 
+// Each decides on the whole graph, for what takes the place of what became float.
+constexpr int most_rounds = 16;
+
 // The operand whose small values decide the result; empty: of another operation.
 std::optional<std::size_t> steep_operand(std::string_view kind) {
   constexpr std::array<std::string_view, 5> of_first{
@@ -27,10 +30,11 @@ std::optional<std::size_t> steep_operand(std::string_view kind) {
                                                              : std::optional<std::size_t>(0);
 }
 
-// The values in codes nearest in front of `value`: itself, or behind no product.
-std::vector<Value> coded_in_front(const Graph& graph, const Selection& selection, Value value) {
+// The values in codes nearest in front of `value`: itself, or behind no product. Those that were
+// seen before are passed over: there may be as many steep operations as values in front of them.
+std::vector<Value> coded_in_front(const Graph& graph, const Selection& selection, Value value,
+                                  std::unordered_set<Value>& seen) {
   std::vector<Value> found;
-  std::unordered_set<Value> seen;
   std::vector<Value> next{value};
   while (!next.empty()) {
     const Value at = next.back();
@@ -56,22 +60,24 @@ std::string name_of(const Graph& graph, NodeId node) {
 
 Expected<std::vector<FloatPart>> steep_values(PreparedRun& run) {
   std::vector<FloatPart> parts;
-  while (true) {
+  for (int round = 0; round < most_rounds; ++round) {
     QUADRANT_TRY(const Analysis analysis, run.decide());
+    std::unordered_set<Value> seen;
     const std::size_t before = parts.size();
     for (const NodeId node : analysis.order) {
       const auto operand = steep_operand(run.graph.kind(node));
       if (!operand || *operand >= run.graph.operands(node).size()) continue;
       const Value read = run.graph.operands(node)[*operand];
-      for (const Value value : coded_in_front(run.graph, analysis.selection, read)) {
+      for (const Value value : coded_in_front(run.graph, analysis.selection, read, seen)) {
         const std::string reason = fmt::format("in front of {}", run.graph.kind(node));
         run.vetoes.try_emplace(value.node, reason);
         if (!run.value_vetoes.try_emplace(value, reason).second) continue;
         parts.push_back({std::string(run.graph.value_name(value)), reason});
       }
     }
-    if (parts.size() == before) return parts;
+    if (parts.size() == before) break;
   }
+  return parts;
 }
 
 Expected<std::vector<CostlyProduct>> costly_products(PreparedRun& run, const DataSet& samples) {

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -57,6 +59,17 @@ bool is_hopeless(const OptimizeAttempt& attempt) {
   return attempt.is_float || attempt.judged.nan() != 0;
 }
 
+// Also where codes are left between products that are all in float.
+bool has_nothing(const OptimizeAttempt& attempt) {
+  return attempt.is_float || (attempt.weights != 0 && attempt.quantized == 0);
+}
+
+// On the same samples. Decibels decide where there are no classes.
+bool is_worse(const OptimizeFigure& a, const OptimizeFigure& b) {
+  const auto loss = a.loss();
+  return loss ? loss > b.loss() : is_better(b, a, 0);
+}
+
 // --- settings ----------------------------------------------------------------------------------
 
 // Whether one of the options is given for one of the static schemes.
@@ -92,6 +105,18 @@ void equalize(OptimizeSettings& settings) {
 void encode(OptimizeSettings& settings, std::string_view name) {
   settings.options["activation_encoding"] = std::string(name);
   settings.options.erase("percentile");
+}
+
+std::set<std::string> excluded_names(const OptimizeSettings& settings) {
+  std::set<std::string> names;
+  for (const FloatPart& part : settings.excluded) names.insert(part.name);
+  return names;
+}
+
+// Reasons and the order of what is in float do not matter.
+bool makes_the_same(const OptimizeSettings& a, const OptimizeSettings& b) {
+  return a.options == b.options && a.optimizations == b.optimizations &&
+         excluded_names(a) == excluded_names(b);
 }
 
 // Whether the model says itself what its values are.
@@ -133,8 +158,9 @@ class Search {
 
   Expected<Optimized> run() {
     QUADRANT_CHECK(in_file(stopping(search()), subject_.request.model));
-    done_.is_good_enough = is_good_enough(best());
     if (!done_.is_stopped) QUADRANT_CHECK(in_file(stopping(finish()), subject_.request.model));
+    done_.is_reached = is_good_enough(best());
+    done_.is_good_enough = done_.is_reached && done_.samples.use != OptimizeSamples::Use::same;
     done_.recipe = with_settings(recipe(), best().settings);
     return std::move(done_);
   }
@@ -160,9 +186,30 @@ class Search {
     return {};
   }
 
-  // Tries them; `keeps` says whether they take the place of the best until then.
-  template <class Keeps>
-  Expected<void> attempt(const OptimizeSettings& settings, Keeps keeps) {
+  // Tries them, unless that was done, and says which attempt they are. `refuses` says why they do
+  // not take the place of the best until then: empty, they do.
+  template <class Refuses>
+  Expected<std::size_t> attempt(const OptimizeSettings& settings, Refuses refuses) {
+    const auto same = std::ranges::find_if(done_.attempts, [&](const OptimizeAttempt& each) {
+      return makes_the_same(each.settings, settings);
+    });
+    if (same != done_.attempts.end()) {
+      return static_cast<std::size_t>(same - done_.attempts.begin());
+    }
+    QUADRANT_TRY(Trial tried, measured(settings));
+    if (!done_.attempts.empty()) tried.attempt.refusal = refuses(tried.attempt);
+    done_.attempts.push_back(std::move(tried.attempt));
+    if (done_.attempts.back().refusal.empty()) {
+      done_.best = done_.attempts.size() - 1;
+      done_.graph = std::move(tried.graph);
+      done_.fitted = samples_.folds().front().fitted.size();
+    }
+    if (options_.tried) options_.tried(done_.attempts.back());
+    return done_.attempts.size() - 1;
+  }
+
+  // The model is the one that is fitted on the first samples.
+  Expected<Trial> measured(const OptimizeSettings& settings) {
     const Clock::time_point start = Clock::now();
     Trial first;
     for (const Fold& fold : samples_.folds()) {
@@ -182,15 +229,7 @@ class Search {
       first.attempt.fitted.merge(fitted);
     }
     first.attempt.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    const bool is_best = done_.attempts.empty() || keeps(first.attempt);
-    done_.attempts.push_back(std::move(first.attempt));
-    if (is_best) {
-      done_.best = done_.attempts.size() - 1;
-      done_.graph = std::move(first.graph);
-      done_.fitted = samples_.folds().front().fitted.size();
-    }
-    if (options_.tried) options_.tried(done_.attempts.back());
-    return {};
+    return first;
   }
 
   [[nodiscard]] Expected<OptimizeFigure> figure(const Graph& graph,
@@ -199,23 +238,27 @@ class Search {
     return subject_.figure(graph, std::move(judges), settings.name());
   }
 
-  // Tries the best but for one thing, unless it is over, or that was tried.
+  // Tries the best but for one thing, unless it is over.
   template <class Change>
-  Expected<void> vary(Change change) {
-    if (is_over()) return {};
+  Expected<std::size_t> vary(Change change) {
+    if (is_over()) return done_.best;
     OptimizeSettings settings = best().settings;
     change(settings);
-    const auto& attempts = done_.attempts;
-    if (std::ranges::find(attempts, settings, &OptimizeAttempt::settings) != attempts.end()) {
-      return {};
-    }
     return attempt(settings, [&](const OptimizeAttempt& tried) {
-      return is_better(tried.judged, best().judged, least_gain);
+      return refusal(tried, is_better(tried.judged, best().judged, least_gain), least_gain);
     });
   }
 
+  // Why an attempt that is `good`, or is not, does not become the best.
+  static std::string refusal(const OptimizeAttempt& tried, bool good, double decibels) {
+    if (has_nothing(tried)) return "nothing is quantized";
+    if (good) return {};
+    return fmt::format("gains {}less than {} dB", tried.judged.loss() ? "no points, or " : "",
+                       decibels);
+  }
+
   Expected<void> search() {
-    QUADRANT_CHECK(attempt({}, [](const OptimizeAttempt&) { return true; }));
+    QUADRANT_CHECK(begin());
     QUADRANT_TRY(const bool has_own, has_statistics(subject_.model));
     // These are of values that the others would change.
     const bool is_fixed = has_own || !subject_.request.inputs.encodings.empty();
@@ -223,6 +266,24 @@ class Search {
     if (is_over() || options_.most_float <= 0) return {};
     QUADRANT_CHECK(leave_steep_values());
     return is_over() ? Expected<void>() : leave_costly_products();
+  }
+
+  // How many rows of scores samples have shows when the model has run: labels may be too many or
+  // too few, which an error says of all samples, or not equally many for each.
+  Expected<void> begin() {
+    const auto taken = [](const OptimizeAttempt&) { return std::string(); };
+    const auto first = attempt({}, taken);
+    if (first) return {};
+    if (!options_.labels || first.error().code != ErrorCode::usage) return fail(first.error());
+    QUADRANT_CHECK(figure(subject_.model, {}, samples_.all_judges()));
+    if (done_.samples.use != OptimizeSamples::Use::crossed) return fail(first.error());
+    samples_.join();
+    done_.samples = samples_.counts();
+    sink_.is_quiet = false;
+    context_.warn(samples_.doubt());
+    sink_.is_quiet = true;  // the attempt has said what there is to say
+    QUADRANT_CHECK(attempt({}, taken));
+    return {};
   }
 
   Expected<void> search_settings() {
@@ -240,27 +301,33 @@ class Search {
     QUADRANT_CHECK(vary(correct));
     const bool takes_16_bits = has_word(recipe(), "kernels", "tflite");
     if (!takes_16_bits || says(recipe(), {"activation_bits"})) return {};
-    return vary([](OptimizeSettings& to) { to.options["activation_bits"] = std::int64_t{16}; });
+    QUADRANT_CHECK(
+        vary([](OptimizeSettings& to) { to.options["activation_bits"] = std::int64_t{16}; }));
+    return {};
   }
 
   Expected<void> search_activations() {
     if (says(recipe(), {"encoding", "activation_encoding", "use_enhanced"})) return {};
-    QUADRANT_CHECK(vary([](OptimizeSettings& to) { encode(to, "percentile"); }));
+    QUADRANT_TRY(const std::size_t found,
+                 vary([](OptimizeSettings& to) { encode(to, "percentile"); }));
     // Of few values it covers all: a lower one is another matter.
-    const bool is_worse = is_better(best().judged, done_.attempts.back().judged, least_gain);
-    if (!is_worse) {
+    if (!is_better(best().judged, done_.attempts[found].judged, least_gain)) {
       QUADRANT_CHECK(vary([](OptimizeSettings& to) {
         encode(to, "percentile");
         to.options["percentile"] = 99.9;
       }));
     }
-    return vary([](OptimizeSettings& to) { encode(to, "mse"); });
+    QUADRANT_CHECK(vary([](OptimizeSettings& to) { encode(to, "mse"); }));
+    return {};
   }
 
-  // Whether exclusions are worth it: they cost time where the model runs.
-  [[nodiscard]] bool pays(const OptimizeAttempt& tried) {
-    if (tried.is_float) return false;
-    return is_good_enough(tried) || is_better(tried.judged, best().judged, least_gain_of_floats);
+  // Tries exclusions, which cost time where the model runs.
+  Expected<std::size_t> attempt_floats(const OptimizeSettings& settings) {
+    return attempt(settings, [&](const OptimizeAttempt& tried) {
+      const bool pays =
+          is_good_enough(tried) || is_better(tried.judged, best().judged, least_gain_of_floats);
+      return refusal(tried, pays, least_gain_of_floats);
+    });
   }
 
   Expected<void> leave_steep_values() {
@@ -270,7 +337,7 @@ class Search {
     if (steep.empty()) return {};
     OptimizeSettings settings = best().settings;
     settings.excluded = steep;
-    QUADRANT_CHECK(attempt(settings, [&](const OptimizeAttempt& tried) { return pays(tried); }));
+    QUADRANT_CHECK(attempt_floats(settings));
     if (best().settings.excluded.empty()) return {};
     return leave_fewer(steep);
   }
@@ -284,8 +351,9 @@ class Search {
       const OptimizeFigure before = best().judged;
       const bool was_good_enough = is_good_enough(best());
       QUADRANT_CHECK(attempt(settings, [&](const OptimizeAttempt& tried) {
-        return was_good_enough ? is_good_enough(tried)
-                               : !is_better(before, tried.judged, least_gain);
+        const bool is_needed =
+            was_good_enough ? !is_good_enough(tried) : is_better(before, tried.judged, least_gain);
+        return std::string(is_needed ? "worse without one in float" : "");
       }));
     }
     return {};
@@ -297,13 +365,16 @@ class Search {
     const std::size_t few = std::min(samples_of_sensitivity, fitted->size());
     QUADRANT_TRY(std::vector<CostlyProduct> costly,
                  costly_products(run, PartOfSamples(*fitted, all_of(few))));
-    const std::size_t start = likely_count(costly);
-    costly.resize(static_cast<std::size_t>(
-        std::floor(options_.most_float * static_cast<double>(costly.size()))));
+    const std::size_t start = options_.labels ? 1 : likely_count(costly);
+    const auto allowed = static_cast<std::size_t>(
+        std::floor(options_.most_float * static_cast<double>(costly.size())));
+    done_.is_share_too_small = allowed == 0 && !costly.empty();
+    costly.resize(allowed);
+    if (costly.empty()) return {};
     return start <= costly.size() ? leave_enough(costly, start) : leave_what_pays(costly);
   }
 
-  // How many in float would be enough, if errors added up.
+  // How many in float would be enough, if errors added up. Of classes they say nothing.
   [[nodiscard]] std::size_t likely_count(const std::vector<CostlyProduct>& costly) const {
     const double most = std::pow(10, -options_.accept_sqnr_db / 10);
     const auto noise = [](const CostlyProduct& each) {
@@ -316,29 +387,25 @@ class Search {
   }
 
   // Those that cost most, with what is left in float already.
-  Expected<void> attempt_without(const std::vector<FloatPart>& steep,
-                                 std::span<const CostlyProduct> costly) {
+  Expected<std::size_t> attempt_without(const std::vector<FloatPart>& steep,
+                                        std::span<const CostlyProduct> costly) {
     OptimizeSettings settings = best().settings;
     settings.excluded = steep;
     for (const CostlyProduct& each : costly) settings.excluded.push_back(each.part);
-    return attempt(settings, [&](const OptimizeAttempt& tried) { return pays(tried); });
+    return attempt_floats(settings);
   }
 
-  // The fewest that are enough: more until they are, then less while they are.
+  // The fewest that are enough: more until they are, then less while they are. Where nothing is
+  // quantized there is no result: the best is below.
   Expected<void> leave_enough(std::span<const CostlyProduct> costly, std::size_t count) {
     const std::vector<FloatPart> steep = best().settings.excluded;
     std::size_t too_few = 0;
-    while (true) {
-      QUADRANT_CHECK(attempt_without(steep, costly.first(count)));
-      if (is_over()) break;
-      if (count == costly.size()) return {};
-      too_few = count;
-      count = std::min(2 * count, costly.size());
-    }
-    while (count - too_few > 1) {
-      const std::size_t middle = (count + too_few) / 2;
-      QUADRANT_CHECK(attempt_without(steep, costly.first(middle)));
-      (is_good_enough(done_.attempts.back()) ? count : too_few) = middle;
+    std::size_t bound = costly.size() + 1;
+    while (bound - too_few > 1) {
+      QUADRANT_TRY(const std::size_t index, attempt_without(steep, costly.first(count)));
+      const OptimizeAttempt& tried = done_.attempts[index];
+      (is_good_enough(tried) || has_nothing(tried) ? bound : too_few) = count;
+      count = bound > costly.size() ? std::min(2 * count, costly.size()) : (bound + too_few) / 2;
     }
     return {};
   }
@@ -347,8 +414,8 @@ class Search {
   Expected<void> leave_what_pays(std::span<const CostlyProduct> costly) {
     const std::vector<FloatPart> steep = best().settings.excluded;
     for (std::size_t count = 1; count <= costly.size() && !is_over(); count *= 2) {
-      QUADRANT_CHECK(attempt_without(steep, costly.first(count)));
-      if (done_.best + 1 != done_.attempts.size()) break;
+      QUADRANT_TRY(const std::size_t tried, attempt_without(steep, costly.first(count)));
+      if (done_.best != tried) break;
     }
     return {};
   }
@@ -362,23 +429,16 @@ class Search {
     return made;
   }
 
-  // On all samples that it was not fitted on.
-  static OptimizeFigure unfitted(const OptimizeAttempt& attempt) {
-    OptimizeFigure all = attempt.judged;
-    if (attempt.held_back) all.merge(*attempt.held_back);
-    return all;
-  }
-
-  // The best, or what was asked for where that is better after all, fitted on more samples.
+  // The best, or what was asked for where that is better on what was held back after all.
   Expected<void> finish() {
     if (samples_.counts().use != OptimizeSamples::Use::crossed) return {};
-    QUADRANT_TRY(Trial plain, refitted(done_.attempts[0]));
-    Trial chosen = std::move(plain);
+    QUADRANT_TRY(Trial chosen, refitted(done_.attempts[0]));
+    const std::optional<OptimizeFigure> plain = done_.attempts[0].held_back;
     if (done_.best != 0) {
       QUADRANT_TRY(Trial made, refitted(best()));
-      if (is_better(unfitted(done_.attempts[0]), unfitted(best()), 0)) {
+      if (const auto& found = best().held_back; found && plain && is_worse(*found, *plain)) {
+        best().refusal = "worse than the default on the samples held back";
         done_.best = 0;
-        done_.is_good_enough = is_good_enough(best());
       } else {
         chosen = std::move(made);
       }
@@ -391,6 +451,7 @@ class Search {
     QUADRANT_TRY(const OptimizeFigure of_all,
                  figure(on_all.graph, best().settings, samples_.judges(samples_.held_back())));
     if (is_better(*before, of_all, most_loss_of_more_samples)) return {};
+    if (done_.best != 0 && plain && is_worse(of_all, *plain)) return {};
     done_.graph = std::move(on_all.graph);
     done_.fitted = samples_.all().size();
     return {};
@@ -413,7 +474,7 @@ Agreement OptimizeFigure::worst() const {
 }
 
 std::optional<double> OptimizeFigure::loss() const {
-  if (!before || !after) return std::nullopt;
+  if (!before || !after || before->rows == 0) return std::nullopt;
   return 100 * (before->top1_share() - after->top1_share());
 }
 
@@ -476,6 +537,7 @@ Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
     return fail(ErrorCode::usage, "most_float is a share of the products: from 0 to 1");
   }
   QUADRANT_TRY(SearchSamples samples, SearchSamples::open(request, model, options, context));
+  if (const std::string why = samples.doubt(); !why.empty()) context.warn(why);
   return Search(request, model, options, context, std::move(samples)).run();
 }
 

@@ -1,5 +1,7 @@
 #include "pipeline/search_samples.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -18,6 +20,7 @@ Expected<SearchSamples> SearchSamples::open(const RunRequest& request, const Gra
     const std::size_t judged = made.judging_->size();
     made.parts_ = {.folds = {{all_of(count), all_of(judged)}}};
     made.counts_ = {.use = SampleUse::given, .fitted = count, .judged = judged};
+    QUADRANT_CHECK(made.check_labels(options.labels_name));
     return made;
   }
   const bool can_part = !options.labels || labels_of(*options.labels, count, {}).has_value();
@@ -27,7 +30,41 @@ Expected<SearchSamples> SearchSamples::open(const RunRequest& request, const Gra
                   .fitted = count - held_back,
                   .judged = count - held_back,
                   .held_back = held_back};
+  QUADRANT_CHECK(made.check_labels(options.labels_name));
   return made;
+}
+
+void SearchSamples::join() {
+  const std::size_t count = all_->size();
+  parts_ = {.folds = {{all_of(count), all_of(count)}}};
+  counts_ = {.use = OptimizeSamples::Use::same, .fitted = count, .judged = count};
+}
+
+// Without any, nothing could be lost. How many there are shows when the model has run.
+Expected<void> SearchSamples::check_labels(const std::string& file) const {
+  if (!labels_ || labels_->empty()) return {};
+  for (const Fold& fold : folds()) {
+    const auto labels = judges(fold.judged).labels;
+    if (!labels || std::ranges::any_of(*labels, [](std::int64_t label) { return label >= 0; })) {
+      return {};
+    }
+  }
+  return fail(ErrorCode::usage,
+              "no sample to judge on has a label: classes are counted from 0, and negative labels "
+              "are passed over",
+              {.file = file});
+}
+
+Judges SearchSamples::all_judges() const { return judges(all_of(judging().size())); }
+
+std::string SearchSamples::doubt() const {
+  if (counts_.use == OptimizeSamples::Use::given || counts_.held_back != 0) return {};
+  const bool is_same = counts_.use == OptimizeSamples::Use::same;
+  return fmt::format("{}: give four samples or more{}, or others to judge on",
+                     is_same ? "what is judged on the samples that it is fitted on looks better "
+                               "than it is"
+                             : "no sample is held back to tell what the result is worth",
+                     is_same && all_->size() > 1 ? " with equally many labels each" : "");
 }
 
 std::unique_ptr<DataSet> SearchSamples::fitting(std::vector<std::size_t> chosen) const {
@@ -45,7 +82,7 @@ std::unique_ptr<DataSet> SearchSamples::searched() const {
 }
 
 Judges SearchSamples::judges(const std::vector<std::size_t>& chosen) const {
-  const DataSet& from = judging_ != nullptr ? *judging_ : *all_;
+  const DataSet& from = judging();
   Judges made{.samples = std::make_unique<PartOfSamples>(from, chosen), .labels = labels_};
   if (labels_ && chosen.size() != from.size()) {
     made.labels = labels_of(*labels_, from.size(), chosen);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pipeline/sample_parts.hpp"
@@ -34,16 +35,23 @@ class SearchSamples {
     return parts_.held_back;
   }
   [[nodiscard]] const OptimizeSamples& counts() const noexcept { return counts_; }
+  /// From now on all are fitted and judged on: labels are not equally many for each.
+  void join();
   /// Those to fit on of these indexes.
   [[nodiscard]] std::unique_ptr<DataSet> fitting(std::vector<std::size_t> chosen) const;
   /// Those to judge on of these indexes.
   [[nodiscard]] Judges judges(const std::vector<std::size_t>& chosen) const;
+  [[nodiscard]] Judges all_judges() const;
+  /// What keeps the figures from telling what the result is worth; empty: nothing does.
+  [[nodiscard]] std::string doubt() const;
   /// All to fit on but those held back.
   [[nodiscard]] std::unique_ptr<DataSet> searched() const;
   [[nodiscard]] const DataSet& all() const { return *all_; }
 
  private:
   SearchSamples() = default;
+  [[nodiscard]] const DataSet& judging() const { return judging_ != nullptr ? *judging_ : *all_; }
+  [[nodiscard]] Expected<void> check_labels(const std::string& file) const;
 
   std::unique_ptr<DataSet> all_;
   std::unique_ptr<DataSet> judging_;  // null: `all_`

@@ -94,8 +94,8 @@ TEST_CASE("labels tell how often each is right") {
   const auto error_with = [&](std::vector<std::int64_t> labels) {
     return error_of(reference(), other, {.labels = std::move(labels)});
   };
-  CHECK(error_with({0, 2}) == "labels: 2 labels for 3 rows of scores in the first 2 of 2 samples");
-  CHECK(error_with({}) == "labels: 0 labels for 1 row of scores in the first 1 of 2 samples");
+  CHECK(error_with({0, 2}) == "labels: 2 labels for 3 rows of scores");
+  CHECK(error_with({}) == "labels: 0 labels for 3 rows of scores");
   CHECK(error_with({0, 2, 2, 1}) == "labels: 4 labels for 3 rows of scores");
   CHECK(error_with({0, 3, 2}) ==
         "labels: label 3, where the scores are of classes 0 to 2 (sample 'sample 1')");

@@ -14,7 +14,7 @@ import shutil
 import signal
 import subprocess
 
-from command_case import BINARY, DONE, EXAMPLES, IMPOSSIBLE, INTERRUPTED, USAGE, CommandTest, run_tests
+from command_case import BINARY, DONE, EXAMPLES, IMPOSSIBLE, INTERRUPTED, USAGE, CommandTest, run_tests, two_layers
 from onnx_writer import field, model, node, tensor, value_info
 from run_model_test import npy
 
@@ -137,7 +137,13 @@ class OptimizeTest(CommandTest):
                 shown += os.read(ours, 1000)
             child.send_signal(signal.SIGINT)
             stdout = child.stdout.read()
+        try:
+            while part := os.read(ours, 1000):
+                shown += part
+        except OSError:  # the terminal's end
+            pass
         os.close(ours)
+        self.shown = shown
         return child.returncode, stdout
 
     def test_ctrl_c_writes_the_best_until_then(self):
@@ -151,6 +157,7 @@ class OptimizeTest(CommandTest):
     def test_ctrl_c_before_there_is_a_result(self):
         code, stdout = self.interrupted(b"%")
         self.assertEqual((code, stdout), (INTERRUPTED, b""))
+        self.assertIn(b"quadrant: stopped, as was asked for: nothing is written", self.shown)
         self.assertFalse((self.folder / "out.onnx").exists())
 
     def test_what_quantizes_nothing_is_not_good_enough(self):
@@ -161,7 +168,10 @@ class OptimizeTest(CommandTest):
         (self.folder / "rows").mkdir()
         self.put("rows/0.npy", npy([i / 8 for i in range(8)], [2, 4]))
         call = ("optimize", "e.onnx", "-o", "out.onnx", "--calibration", "rows")
-        said = self.succeeds(*call)
+        done = self.run_command(*call)
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertIn(b"four samples or more", done.stderr)
+        said = done.stdout.decode()
         self.assertIn("nothing is quantized", said)
         self.assertNotIn("good enough", said)
         document = self.json_of(*call)
@@ -208,6 +218,42 @@ class OptimizeTest(CommandTest):
         self.assertEqual(result.returncode, DONE, result.stderr)
         self.assertIn("time", result.stdout.decode())
         self.assertRegex(result.stdout.decode(), r"\d\.\d s")
+
+    def test_numbers_are_finite(self):
+        for option in ("--accept", "--accept-sqnr", "--most-float"):
+            for number in ("nan", "inf"):
+                self.fails(USAGE, option, "optimize", self.model, "-o", "out.onnx", "--calibration", "data", option, number)
+
+    def test_what_is_in_the_result_is_no_advice(self):
+        call = ("optimize", self.model, "-o", "out.onnx", "--calibration", "data", "--accept-sqnr", "200",
+                "--kernels", "tflite", "--most-float", "10")
+        written = next(a for a in self.json_of(*call)["attempts"] if a["is_written"])
+        self.assertIn("activation_bits 16", written["settings"])
+        said = self.succeeds(*call)
+        self.assertNotIn("--activation-bits", said)
+        self.assertIn("a larger --most-float allows", said)
+
+    def test_labels_are_spoken_of_in_points(self):
+        self.put("labels.txt", b"0\n" * 4 * 16)
+        said = self.succeeds("optimize", self.model, "-o", "out.onnx", "--calibration", "data", "--labels", "labels.txt")
+        self.assertRegex(said, r"1 held back: -?\d+\.\d\d points lost, \d+\.\d\d dB")
+        self.assertRegex(said, r"the float model: \d+\.\d\d % of 48 rows judged right")
+
+    def test_labels_that_are_not_equally_many_for_each_sample(self):
+        """Of 1 and 3 rows by turns: 2 for each on average."""
+        self.put("t.onnx", two_layers())
+        (self.folder / "rows").mkdir()
+        for i in range(4):
+            count = 1 + 2 * (i % 2)
+            self.put(f"rows/{i}.npy", npy([j % 7 - 3 for j in range(16 * count)], [count, 16]))
+        call = ("optimize", "t.onnx", "-o", "out.onnx", "--calibration", "rows", "--labels", "labels.txt")
+        self.put("labels.txt", b"1\n" * 8)
+        done = self.run_command(*call)
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertIn(b"equally many labels each", done.stderr)
+        self.assertIn(b"fitted and judged on the same 4 samples", done.stdout)
+        self.put("labels.txt", b"1\n" * 4)
+        self.fails(USAGE, ["labels.txt", "4 labels for 8 rows"], *call)
 
     def test_no_samples_is_a_usage_error(self):
         self.fails(USAGE, "--calibration", "optimize", self.model, "-o", "out.onnx")

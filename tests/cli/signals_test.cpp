@@ -86,6 +86,31 @@ TEST_CASE("Ctrl-C asks for a stop, and ends the process the second time") {
   CHECK(WTERMSIG(twice.status) == SIGINT);
 }
 
+TEST_CASE("Ctrl-C that is ignored stays ignored, and what was blocked stays blocked") {
+  const Ended ignored = in_process([] {
+    std::signal(SIGINT, SIG_IGN);
+    const cli::StopOnInterrupt interrupt;
+    ::kill(::getpid(), SIGINT);
+    ::usleep(200'000);
+    return interrupt.token().stop_requested() ? 98 : 42;
+  });
+  REQUIRE(WIFEXITED(ignored.status));
+  CHECK(WEXITSTATUS(ignored.status) == 42);
+  const Ended blocked = in_process([] {
+    std::signal(SIGINT, SIG_DFL);
+    sigset_t mask{};
+    ::sigaddset(&mask, SIGINT);
+    ::pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+    {
+      const cli::StopOnInterrupt interrupt;
+    }
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &mask);
+    return ::sigismember(&mask, SIGINT) == 1 ? 42 : 98;
+  });
+  REQUIRE(WIFEXITED(blocked.status));
+  CHECK(WEXITSTATUS(blocked.status) == 42);
+}
+
 TEST_CASE("memory that is missing in a destructor is no defect") {
   struct Hungry {
     Hungry() = default;

@@ -72,6 +72,12 @@ TEST_CASE("steep values: what takes the place of those that become float is amon
   CHECK(std::ranges::find(found, "last") == found.end());
 }
 
+TEST_CASE("steep values: time does not grow with the square of the steep operations" *
+          doctest::timeout(10)) {
+  CHECK(steep_behind(std::vector<std::string>(24000, "onnx.Exp")) ==
+        std::vector<std::string>{"first"});
+}
+
 TEST_CASE("costly products: by their errors, with all others in float") {
   const Chain chain({"onnx.Tanh"});
   PreparedRun run = chain.prepared();

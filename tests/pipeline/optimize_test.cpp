@@ -1,6 +1,7 @@
 #include "quadrant/pipeline/optimize.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 
 #include "calibration/memory_data.hpp"
 #include "model_text.hpp"
+#include "pipeline/optimize_text.hpp"
 #include "quadrant/quadrant.hpp"
 #include "temporary_folder.hpp"
 #include "transforms/models.hpp"
@@ -316,4 +318,125 @@ TEST_CASE("optimize: a share is a share") {
     REQUIRE(!refused);
     CHECK(refused.error().code == ErrorCode::usage);
   }
+}
+
+TEST_CASE("optimize: what leaves nothing quantized is no result, and the search goes on below it") {
+  const Case of = with_logarithm();
+  const Optimized done = optimized(of, {.accept_sqnr_db = 200, .most_float = 1});
+  CHECK(!done.is_good_enough);
+  CHECK(done.attempts[done.best].quantized > 0);
+  bool has_nothing = false;
+  for (const OptimizeAttempt& attempt : done.attempts) {
+    has_nothing = has_nothing || attempt.quantized == 0;
+    if (attempt.quantized == 0) CHECK(attempt.refusal == "nothing is quantized");
+  }
+  CHECK(has_nothing);
+  // One product less in float is among what was tried behind it.
+  CHECK(std::ranges::any_of(done.attempts,
+                            [](const OptimizeAttempt& attempt) { return attempt.quantized == 1; }));
+}
+
+TEST_CASE("optimize: nothing is tried twice, and what is not taken says why") {
+  for (const unsigned seed : {0U, 1U, 2U}) {
+    const Optimized done = optimized(layers(seed), {.accept_sqnr_db = 200, .most_float = 1});
+    std::vector<std::string> tried;
+    for (const OptimizeAttempt& attempt : done.attempts) {
+      const OptimizeSettings& settings = attempt.settings;
+      std::vector<std::string> names;
+      for (const FloatPart& part : settings.excluded) names.push_back(part.name);
+      std::ranges::sort(names);
+      std::string key = settings.name();
+      for (const std::string& name : names) key += " " + name;
+      CHECK(std::ranges::find(tried, key) == tried.end());
+      tried.push_back(key);
+      if (&attempt == &done.attempts.front()) CHECK(attempt.refusal.empty());
+      if (&attempt == &done.attempts[done.best]) CHECK(attempt.refusal.empty());
+    }
+  }
+}
+
+TEST_CASE("optimize: the result is never below the default on what was held back") {
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    CAPTURE(seed);
+    const Optimized done =
+        optimized(layers(seed, 4 + seed % 5), {.accept_sqnr_db = 200, .most_float = 0});
+    const OptimizeAttempt& best = done.attempts[done.best];
+    const OptimizeAttempt& plain = done.attempts.front();
+    REQUIRE(best.held_back);
+    CHECK(best.held_back->worst().sqnr_db() >= plain.held_back->worst().sqnr_db());
+    for (const OptimizeAttempt& attempt : done.attempts) {
+      if (!attempt.held_back || &attempt == &best || &attempt == &plain) continue;
+      CHECK(attempt.refusal == "worse than the default on the samples held back");
+    }
+  }
+}
+
+TEST_CASE("optimize: a share that allows no product says so") {
+  CHECK(optimized(layers(0), {.accept_sqnr_db = 200, .most_float = 0.1}).is_share_too_small);
+  CHECK(!optimized(layers(0), {.accept_sqnr_db = 200, .most_float = 1}).is_share_too_small);
+}
+
+TEST_CASE(
+    "optimize: on the samples that it was fitted on it is not good enough, and a warning says so") {
+  struct Warnings final : Sink {
+    void report(const Diagnostic& diagnostic) override { told += diagnostic.message; }
+    std::string told{};
+  } warnings;
+  const Case one = layers(1, 1);
+  const Optimized done =
+      value_of(optimize(one.request(), one.graph, {.accept_sqnr_db = -50}, {.sink = &warnings}));
+  CHECK(done.is_reached);
+  CHECK(!done.is_good_enough);
+  CHECK(warnings.told.find("four samples or more") != std::string::npos);
+}
+
+TEST_CASE(
+    "optimize: where a recipe makes another file, and where the default is written, is said") {
+  Optimized done{.fitted = 12,
+                 .attempts = {OptimizeAttempt{}, OptimizeAttempt{}},
+                 .samples = {.use = OptimizeSamples::Use::crossed, .fitted = 12, .held_back = 4}};
+  CHECK(about_result(done).find("fitted on 12 of 16 samples, since fitted on all it is worse") !=
+        std::string::npos);
+  CHECK(about_result(done).find("makes another") != std::string::npos);
+  done.fitted = 16;
+  CHECK(about_result(done).find("makes another") == std::string::npos);
+  CHECK(about_result(done).find("the default is written") == std::string::npos);
+  done.attempts[0].held_back.emplace();
+  done.attempts[1].held_back.emplace();
+  CHECK(about_result(done).find("the default is written") != std::string::npos);
+  CHECK(print_attempts(done).find("written") != std::string::npos);
+}
+
+TEST_CASE("optimize: labels that say nothing, and their numbers") {
+  const Case of = layers(2, 8);
+  const auto error_with = [&](std::vector<std::int64_t> labels) {
+    const auto refused = optimize(of.request(), of.graph, {.labels = std::move(labels)});
+    REQUIRE(!refused);
+    CHECK(refused.error().code == ErrorCode::usage);
+    return refused.error().message;
+  };
+  using Labels = std::vector<std::int64_t>;
+  CHECK(error_with(Labels(8, -1)).starts_with("no sample to judge on has a label"));
+  Labels held_back_alone(8, -1);
+  held_back_alone[3] = 0;
+  CHECK(error_with(held_back_alone).starts_with("no sample to judge on has a label"));
+  const Shape shape = of.graph.type(of.graph.operands(of.graph.outputs()[0])[0]).shape;
+  const auto rows = *shape.element_count() / *shape[shape.rank() - 1].known() * 8;
+  CHECK(error_with(Labels(16, 0)) == fmt::format("16 labels for {} rows of scores", rows));
+}
+
+TEST_CASE("optimize: with labels, floats begin with one product") {
+  const Case of = layers(2, 16);
+  const Shape shape = of.graph.type(of.graph.operands(of.graph.outputs()[0])[0]).shape;
+  const auto rows = *shape.element_count() / *shape[shape.rank() - 1].known() * 16;
+  // Labels of random classes: whatever is lost is more than is accepted.
+  std::vector<std::int64_t> labels;
+  for (std::int64_t i = 0; i < rows; ++i) labels.push_back(i % 4);
+  const Optimized done = optimized(
+      of, {.labels = labels, .accept_points = -100, .accept_sqnr_db = 200, .most_float = 0.9});
+  const auto first = std::ranges::find_if(done.attempts, [](const OptimizeAttempt& attempt) {
+    return !attempt.settings.excluded.empty();
+  });
+  REQUIRE(first != done.attempts.end());
+  CHECK(first->settings.excluded.size() == 1);
 }

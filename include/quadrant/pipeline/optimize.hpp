@@ -47,7 +47,7 @@ struct OptimizeFigure {
 
   /// Of the output that agrees least.
   [[nodiscard]] Agreement worst() const;
-  /// Percentage points of top-1 that are lost; empty: there are no labels.
+  /// Percentage points of top-1 that are lost; empty: there are no labels, or all are negative.
   [[nodiscard]] std::optional<double> loss() const;
   /// Elements of outputs that are NaN in the float model.
   [[nodiscard]] std::uint64_t nan() const;
@@ -67,13 +67,16 @@ struct OptimizeAttempt {
   std::uint64_t quantized = 0;  ///< of these
   bool is_float = false;        ///< no value is quantized, be it a weight or not
   double seconds = 0;
+  /// Why it did not become the best, or is not after all; empty: it was the best until then.
+  std::string refusal{};
 };
 
 struct OptimizeOptions {
   /// Samples to judge on; without any, the request's, of which each is judged on by what it was not
   /// fitted on.
   RunInputs data{};
-  /// Which classes are right, a row of scores each, of the samples to judge on.
+  /// Which classes are right, a row of scores each, of the samples to judge on. Negative ones are
+  /// passed over.
   std::optional<std::vector<std::int64_t>> labels{};
   std::string labels_name{};   ///< their file, for messages
   double accept_points = 0.5;  ///< of top-1 that may be lost, where there are labels
@@ -107,8 +110,11 @@ struct Optimized {
   std::size_t fitted = 0;
   std::vector<OptimizeAttempt> attempts{};  ///< in order, the request as it is first
   OptimizeSamples samples{};                ///< of the attempts
-  bool is_good_enough = false;              ///< the best attempt is, as it is judged
-  bool is_stopped = false;                  ///< a stop was asked for before the search had ended
+  bool is_reached = false;                  ///< what was asked for, as the best is judged
+  bool is_good_enough = false;              ///< the same, on samples that it was not fitted on
+  /// Products could have been tried in float, but of so few `most_float` allows none.
+  bool is_share_too_small = false;
+  bool is_stopped = false;  ///< a stop was asked for before the search had ended
 };
 
 /// Searches until the accuracy is good enough, or nothing is left that is likely to help; the
@@ -126,11 +132,14 @@ struct Optimized {
 /// fitted on it; they are taken by turns. With fewer than four none is held back, and one alone is
 /// for all; so are samples with labels that are not equally many for each. Samples to judge on that
 /// are given apart are judged on, and all of the request's are fitted on. At the end the best is
-/// fitted on all samples, unless that is worse by half a decibel on those that were held back.
-/// Never is the best worse than the request as it is, on the samples that were not fitted on.
+/// fitted on all samples, unless that is worse by half a decibel on those that were held back, or
+/// worse there than the request as it is. On the samples held back the result is never worse than
+/// that: else it is the request as it is. An attempt that quantizes nothing is never the best, but
+/// for the request. A warning says where no sample tells what the result is worth.
 ///
 /// `request` names static_affine, and samples. Once a stop is asked for, the best until then is the
-/// result, `cancelled` only where there is none. Other errors are those of `run`.
+/// result, `cancelled` only where there is none. `usage`: the number of labels is not that of the
+/// rows of scores, or all of the samples to judge on are negative. Other errors are those of `run`.
 [[nodiscard]] Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
                                            const OptimizeOptions& options = {},
                                            const RunContext& context = {});
