@@ -130,7 +130,7 @@ class QuantizedType:
 
     @property
     def range(self) -> tuple[int, int] | None:
-        """None where codes are floats, or places in a table."""
+        """The smallest and the largest code. None where they are no integers."""
         return self._said.get("range")
 
     @property

@@ -121,6 +121,15 @@ Attributes attributes_of(const nb::dict& given) {
   return made;
 }
 
+// None where they are no integers.
+std::optional<std::pair<std::int64_t, std::int64_t>> code_range_of(const ScaledFormat* type) {
+  if (type == nullptr || is_float(storage_element(type->format))) return std::nullopt;
+  const NumberCode& code = type->format.code;
+  if (const auto* integer = std::get_if<IntegerCode>(&code)) return {{integer->min, integer->max}};
+  if (const auto* table = std::get_if<StoredTable>(&code)) return {{0, table->levels - 1}};
+  return {{0, (std::int64_t{1} << bit_width(code)) - 1}};
+}
+
 }  // namespace
 
 const GraphView& Node::graph() const {
@@ -435,10 +444,8 @@ nb::dict describe(const CodesType& type) {
   made["expressed"] = std::string(to_string(type.quantization.expressed()));
   const auto& uniform = type.quantization.uniform();
   if (uniform == nullptr) {
-    const ScaledFormat* const other = type.quantization.other().get();
-    const auto* const code =
-        other == nullptr ? nullptr : std::get_if<IntegerCode>(&other->format.code);
-    if (code != nullptr) made["range"] = nb::make_tuple(code->min, code->max);
+    const auto range = code_range_of(type.quantization.other().get());
+    if (range) made["range"] = nb::make_tuple(range->first, range->second);
     return made;
   }
   const Granularity& groups = uniform->granularity;

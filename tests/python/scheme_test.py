@@ -528,17 +528,21 @@ class MistakesTest(PackageTest):
         def constant(self, node, context):
             context.emit_constant(np.array([1, 77], np.int8), name="c", type=QuantizedType("int4", 1))
 
-        def of_three_values(self, node, context):
-            codes, kind = encode(np.float32([[1, 0], [0, -1]]), "i3 * f32[channel] * f16[block=2] : f32")
-            self.quantization.seen = kind.range
-            codes[1, 1] = 5
-            context.set_weight(node, codes, kind)
+        def of_the_library(format):
+            def rewriter(self, node, context):
+                codes, kind = encode(node.value, format)
+                context.set_weight(node, np.full_like(codes, 100), kind)
+
+            return rewriter
 
         for rewriter, said in [
             (weight(100, lambda: QuantizedType("int4", 1)), "codes of 'w' are in -8 to 7, and not 100 at [1, 0]"),
             (weight(9, lambda: QuantizedType("int4", 1)), "and not 9 at"),
             (weight(-8, lambda: QuantizedType("int8", 1, range=(-7, 7))), "codes of 'w' are in -7 to 7, and not -8"),
             (weight(16, lambda: QuantizedType("uint4", 1), np.uint8), "in 0 to 15, and not 16"),
+            (of_the_library("nf4"), "codes of 'w' are in 0 to 15, and not 100"),
+            (of_the_library("table<5 x f16>[axis=0] : f32"), "codes of 'w' are in 0 to 4, and not 100"),
+            (of_the_library("mxfp4"), "codes of 'w' are in 0 to 15, and not 100"),
             (constant, "codes of 'c' are in -8 to 7, and not 77 at [1]"),
         ]:
             self.assert_fails("usage", ["Mistaken.rewriter failed", said],
