@@ -23,7 +23,7 @@ bool is_digit(char character) { return std::isdigit(static_cast<unsigned char>(c
 [[noreturn]] void refuse_raised(const nb::object& object, const char* why) {
   nb::python_error raised;
   const auto name = nb::cast<std::string>(object.type().attr("__qualname__"));
-  nb::raise_from(raised, PyExc_TypeError, "%s: %s", name.c_str(), why);
+  nb::raise_from(raised, PyExc_TypeError, "%s: %s", name.c_str(), why);  // NOLINT(*-vararg)
 }
 
 // Throws where an attribute is no integer of 64 bits.
