@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import _quadrant
 from ._context import Asking, Parents, QuantizationContext, same
 from ._declare import HOOKS, Quantization, QuantizationConstraint, QuantizationMethod, Registered
@@ -78,16 +80,20 @@ class MethodAdapter:
     """Of one method in one run."""
 
     def __init__(self, registered: Registered, quantization: Quantization) -> None:
-        self._method = registered.method()
+        self.name = registered.method.__qualname__
+        try:
+            self._method = registered.method()
+        except Exception as raised:
+            what = f"{type(raised).__name__}: {raised}"
+            raise Error(f"{self.name}() failed: {what}; methods are made without arguments") from raised
         self._op_type = registered.op_type
         self._quantization = quantization
         self._method.buddy_op = registered.op_type
         self._method.quantization = quantization
         for name, value in registered.params.items():
             setattr(self._method, name, value)
-        self.name = registered.method.__qualname__
         self.hooks = [name for name in HOOKS if is_own(registered.method, name)]
-        self.is_consumer = issubclass(registered.method.state, Consumer)
+        self.is_consumer = issubclass(self._method.state, Consumer)
 
     def _node(self, hook: _quadrant.Hook) -> Op:
         return self._op_type(hook.node())
@@ -104,7 +110,7 @@ class MethodAdapter:
     def check_eligibility(self, hook: _quadrant.Hook) -> tuple[int, str]:
         node = self._node(hook)
         answer = self._call("check_eligibility", node, node, self._context(hook, node))
-        if isinstance(answer, bool):
+        if isinstance(answer, (bool, np.bool_)):
             answer = self._method.state if answer else Unquantized
         if isinstance(answer, type) and issubclass(answer, QuantizationState) and answer is not QuantizationState:
             answer = answer()
@@ -116,7 +122,9 @@ class MethodAdapter:
     def request(self, hook: _quadrant.Hook) -> None:
         node = self._node(hook)
         context = self._context(hook, node, _Requests(hook, Parents(node)))
-        self._call("request", node, node, context)
+        answer = self._call("request", node, node, context)
+        if answer is not None:
+            raise self._nonsense("request", node, answer, "None: it asks by propagate_constraint, or produce")
         if context._why is not None:
             hook.refuse(context._why)
 

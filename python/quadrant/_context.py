@@ -12,9 +12,9 @@ from . import _quadrant
 from ._arrays import Array, packed, unpacked
 from ._declare import Quantization, QuantizationConstraint
 from ._errors import Error
-from ._op import Op, QuantizedType, element_of, packed_codes
+from ._op import Op, QuantizedType, element_of, handle_of, packed_codes
 from ._samples import near
-from ._states import STATES, Quantizable, QuantizationState, Quantized, ToQuantize, Unquantized
+from ._states import STATES, Quantizable, QuantizationState, Quantized, ToQuantize, Unquantized, reason_of
 
 Key = Op | str | int
 
@@ -72,7 +72,12 @@ class QuantizationTable:
         """The value, and as which operands the node reads it."""
         parents = self._context._parents()
         if isinstance(key, int):
-            return (parents.ops[key], [key]) if 0 <= key < len(parents.ops) else (None, [])
+            if 0 <= key < len(parents.ops):
+                return parents.ops[key], [key]
+            most = self._context.node._node.most_operands
+            if key < 0 or most is None or key >= most:
+                raise Error(f"the node has {len(parents.ops)} parents, from 0 on, and none at {key}")
+            return None, []  # such nodes may have it
         if isinstance(key, Op):
             return key, parents.operands(key)
         named = {op.name: op for op in [*self._context.node.results, *parents.ops] if op is not None}
@@ -113,9 +118,9 @@ class QuantizationContext:
     def refuse(self, why: str) -> None:
         """Says why not, for `Result.explain`; in `examine`, keeps the value in float."""
         if self._asking is not None:
-            self._why = self._why or str(why)  # of the first answer
+            self._why = self._why or reason_of(str(why))  # of the first answer
         else:
-            self._hook.refuse(str(why))
+            self._hook.refuse(reason_of(str(why)))
 
     def produce(self, constraint: QuantizationConstraint) -> None:
         """In `request`: asks for the node's own results in this form; `callback` says how."""
@@ -145,11 +150,12 @@ class QuantizationContext:
 
     def set_type(self, value: Op, type: QuantizedType) -> None:
         """The value holds codes of this type; its shape stays."""
-        self._hook.set_type(value._node, type._handle)
+        self._hook.set_type(value._node, handle_of(type))
 
     def set_weight(self, value: Op, codes: Array, type: QuantizedType) -> None:
         """Codes take the place of a constant's contents."""
-        self._hook.set_constant(value._node, packed_codes(np.asarray(codes), type), type._handle)
+        handle = handle_of(type)
+        self._hook.set_constant(value._node, packed_codes(np.asarray(codes), type, value.name), handle)
 
     def set_parent(self, user: Op, operand: int, value: Op) -> None:
         """`user` reads `value` instead."""
@@ -175,6 +181,7 @@ class QuantizationContext:
             type: What its codes stand for; None: they are no codes.
             attributes: Numbers, strings, lists of these, arrays.
         """
+        handle = None if type is None else handle_of(type)
         like = parents[0] if parents else None
         if dtype is None:
             codes = type or (like.type if like else None)
@@ -188,16 +195,17 @@ class QuantizationContext:
                 name or self.node.name,
                 element_of(dtype),
                 None if shape is None else list(shape),
-                type._handle if type else None,
+                handle,
                 {key: _attribute(value) for key, value in attributes.items()},
             )
         )
 
     def emit_constant(self, array: Array, *, name: str, type: QuantizedType | None = None) -> Op:
         """Adds a constant; with a type, of codes."""
+        handle = None if type is None else handle_of(type)
         found = np.asarray(array)
-        contents = packed_codes(found, type) if type else packed(found, element_of(found.dtype))
-        return Op(self._hook.emit_constant(name, contents, type._handle if type else None))
+        contents = packed_codes(found, type, name) if type else packed(found, element_of(found.dtype))
+        return Op(self._hook.emit_constant(name, contents, handle))
 
     def relabel(self, codes: Op, type: QuantizedType) -> Op:
         """The same integers, which stand for something else."""

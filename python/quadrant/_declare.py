@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ._errors import Error
 from ._op import Op
-from ._states import EligibilityPattern, Quantizable, QuantizationState
+from ._states import Consumer, EligibilityPattern, Quantizable, QuantizationState
 
 if TYPE_CHECKING:
     from ._context import QuantizationContext
@@ -154,18 +156,46 @@ def register_parameterized(
 
     Raises:
         Error: ``usage`` where another class is registered for one of them. The same class, defined anew, takes its
-            place.
+            place. For a function whose name is nearly a hook's. Operations that there are not end the run.
     """
-    wanted = list(params)
+    wanted = [_pair_of(each) for each in params]
 
     def register(method: _Method) -> _Method:
         if not (isinstance(method, type) and issubclass(method, QuantizationMethod)):
             raise TypeError(f"{method!r} does not derive from QuantizationMethod")
+        _check_hooks(method)
         for op_type, values in wanted:
+            _check_state(method, values.get("state", method.state))
             _register(quantization, Registered(method, _op_class(op_type), dict(values)))
         return method
 
     return register
+
+
+def _pair_of(given: Any) -> tuple[OpType, Mapping[str, Any]]:
+    if not (isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[1], Mapping)):
+        raise TypeError(f"params are pairs of an operation and attributes, (\"gemm\", {{}}), and not {given!r}")
+    return given[0], given[1]
+
+
+def _check_state(method: type[QuantizationMethod], state: object) -> None:
+    if not (isinstance(state, type) and issubclass(state, (Quantizable, Consumer))):
+        raise TypeError(f"{method.__qualname__}.state is Quantizable or Consumer, and not {state!r}")
+
+
+def _check_hooks(method: type[QuantizationMethod]) -> None:
+    """What would never be called, or answers later."""
+    for name in dir(method):
+        function = inspect.getattr_static(method, name)
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        where = f"{method.__qualname__}.{name}"
+        if name not in HOOKS:
+            for near in difflib.get_close_matches(name, HOOKS, 1, 0.86):
+                raise Error(f"{where} is no hook, and '{near}' is one; other functions are named less like it")
+        elif any(is_kind(function) for is_kind in (inspect.iscoroutinefunction, inspect.isgeneratorfunction,
+                                                   inspect.isasyncgenfunction)):  # fmt: skip
+            raise TypeError(f"{where} is async or yields, and hooks answer when they return")
 
 
 def _op_class(op_type: OpType) -> type[Op]:

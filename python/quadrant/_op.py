@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _quadrant
 from ._arrays import _ELEMENTS, _PLAIN, Array, Packed, dtype_name, packed, unpacked
+from ._errors import Error
 
 
 def element_of(dtype: object) -> str:
@@ -17,10 +18,43 @@ def element_of(dtype: object) -> str:
     return _ELEMENTS.get(name, name)
 
 
-def packed_codes(codes: Array, kind: QuantizedType) -> Packed:
-    """As what the type says, for one of 4 bits of int8 and uint8."""
+def packed_codes(codes: Array, kind: QuantizedType, name: str) -> Packed:
+    """As what the type says, for one of 4 bits of int8 and uint8. The name, of the value, is for errors."""
     is_fit = codes.dtype.name == _PLAIN.get(kind.dtype, kind.dtype)
+    if is_fit and kind.range is not None:
+        _check_within(codes, kind.range, f"codes of '{name}'")
     return packed(codes, element_of(kind.dtype if is_fit else codes.dtype))
+
+
+def handle_of(type: QuantizedType | None) -> _quadrant.CodesType:
+    if not isinstance(type, QuantizedType):
+        raise TypeError(f"type is a QuantizedType, and not {type!r}")
+    return type._handle
+
+
+def _check_within(numbers: Array, range: tuple[int, int], what: str) -> None:
+    least, most = range
+    if numbers.size == 0 or (numbers.min() >= least and numbers.max() <= most):
+        return
+    place = np.unravel_index(int(np.argmax((numbers < least) | (numbers > most))), numbers.shape)
+    where = f" at {[int(each) for each in place]}" if place else ""
+    raise Error(f"{what} are in {least} to {most}, and not {numbers[place]}{where}")
+
+
+def _points(zero_points: object, dtype: str, range: tuple[int, int]) -> Array:
+    """As they are stored. Checked before, where a conversion would change them."""
+    found = _numbers(zero_points, "zero points")
+    if found.dtype.kind == "f" and not np.array_equal(np.trunc(found), found):
+        raise Error(f"zero points are whole numbers, and not {zero_points!r}")
+    _check_within(found, range, "zero points")
+    return found.astype(_PLAIN.get(dtype, dtype))
+
+
+def _numbers(given: object, what: str) -> Array:
+    found = np.asarray(given)
+    if found.dtype.kind in "OUSbcMm":
+        raise TypeError(f"{what} are numbers, and not {given!r}")
+    return found
 
 
 class QuantizedType:
@@ -30,11 +64,14 @@ class QuantizedType:
         dtype: Of the codes, ``"int8"``, ``"uint4"``.
         scales: float16, or numbers that become float32: one; one for each index of ``axis``; with blocks, an array like
             the weight with ``axis`` divided by ``block_size``, rounded up.
-        axis: Along which scales differ. None: one scale for all.
+        axis: Along which scales differ, from 0. None: one scale for all.
         block_size: Elements along ``axis`` that share a scale; 0: none do.
-        zero_points: As many as scales, of the codes' type; None: all 0.
+        zero_points: As many as scales, whole numbers in the range; None: all 0.
         range: The smallest and the largest code; None: those of the type.
         expressed: The dtype of the real values.
+
+    Raises:
+        Error: For numbers that codes cannot have, scales that are 0 or not finite, or several without an axis.
     """
 
     def __init__(
@@ -49,14 +86,14 @@ class QuantizedType:
         expressed: object = "float32",
     ) -> None:
         element = element_of(dtype)
+        dtype = dtype_name(element)
         least, most = range or _range(dtype)
-        found = np.asarray(scales)
-        found = found if found.dtype == np.float16 else found.astype(np.float32)
-        points = None
-        if zero_points is not None:
-            points = packed(np.asarray(zero_points).astype(_PLAIN.get(dtype, dtype)), element)
+        found = _numbers(scales, "scales")
+        with np.errstate(over="ignore"):  # to infinity, which is refused
+            found = found if found.dtype == np.float16 else found.astype(np.float32)
+        points = None if zero_points is None else packed(_points(zero_points, dtype, (least, most)), element)
         self._handle = _quadrant.uniform(
-            element, element_of(expressed), -1 if axis is None else axis, block_size, (least, most),
+            element, element_of(expressed), axis, block_size, (least, most),
             packed(found, element_of(found.dtype)), points,
         )  # fmt: skip
 
@@ -93,7 +130,7 @@ class QuantizedType:
 
     @property
     def range(self) -> tuple[int, int] | None:
-        """None where the codes are not uniform."""
+        """The smallest and the largest code. None where they are no integers."""
         return self._said.get("range")
 
     @property
@@ -116,8 +153,11 @@ class QuantizedType:
 
 
 def _range(dtype: str) -> tuple[int, int]:
-    if dtype in ("int4", "uint4"):
+    if dtype in _PLAIN:
         return (-8, 7) if dtype == "int4" else (0, 15)
+    if dtype not in _ELEMENTS or np.dtype(dtype).kind not in "iu":
+        known = [name for name in _ELEMENTS if name.lstrip("u").startswith("int") and not name.endswith("64")]
+        raise Error(f"codes are of {', '.join(known)}, and not of '{dtype}'")
     limits = np.iinfo(dtype)
     return int(limits.min), int(limits.max)
 
@@ -128,10 +168,12 @@ def encode(array: Array, format: str, *, axis: int = 0, block_axis: int = 1) -> 
     Args:
         array: Of floats.
         format: As ``type=`` of weight-only takes it; ``channel`` in it is ``axis``, blocks lie along ``block_axis``.
+            Both count as numpy's do, -1 is the last.
 
     Returns:
         The codes, of the array's shape, and what they stand for.
     """
+    axis, block_axis = (each + array.ndim if -array.ndim <= each < 0 else each for each in (axis, block_axis))
     codes, handle = _quadrant.encode(packed(array, element_of(array.dtype)), format, axis, block_axis)
     return unpacked(codes), QuantizedType._of(handle)
 

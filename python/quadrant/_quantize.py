@@ -90,6 +90,8 @@ class Result:
         Raises:
             Error: ``usage``, with similar names, where there is none of that name.
         """
+        if not isinstance(name, str):
+            raise TypeError(f"explain takes a name, and not {name!r}")
         return self._handle.explain(name).rstrip("\n")
 
     def report(self) -> Report:

@@ -41,13 +41,21 @@ class QuantizationState:
         return f"{type(self).__name__}()"
 
 
+def reason_of(text: object) -> str:
+    """The text, which explanations can show."""
+    if not isinstance(text, str):
+        raise TypeError(f"a reason is a text, and not {text!r}")
+    # Lone surrogates are no text in files.
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class Unquantized(QuantizationState):
     """Float throughout, for `reason`."""
 
     index = 0
 
     def __init__(self, reason: str = "") -> None:
-        self.reason = reason
+        self.reason = reason_of(reason)
 
 
 class Quantizable(QuantizationState):

@@ -91,14 +91,19 @@ def quantise_graph(
     """
     if not isinstance(quantization, Quantization):
         raise TypeError(f"quantization is a Quantization, not {type(quantization).__name__}")
+    if gain is not None and not isinstance(gain, str):
+        raise TypeError(f"gain is a name, 'bytes', or None, and not {gain!r}")
     if policy not in ("greedy", "optimal"):
         raise Error(f"policy is 'greedy' or 'optimal', not '{policy}'")
     if non_finite not in ("refuse", "leave"):
         raise Error(f"non_finite is 'refuse' or 'leave', not '{non_finite}'")
     if _quadrant.runs_hooks():
         raise Error("a hook may not start a run")
+    registered_methods = methods_of(type(quantization))
+    if not registered_methods:
+        raise Error(f"{type(quantization).__name__} has no methods; register_quantizer adds them")
     builder = _quadrant.SchemeBuilder(quantization.name, quantization.describe(), SchemeAdapter(quantization))
-    for kind, registered in methods_of(type(quantization)).items():
+    for kind, registered in registered_methods.items():
         adapter = MethodAdapter(registered, quantization)
         patterns = [
             [(pattern.states, pattern.is_optional, pattern.is_variadic) for pattern in patterns]

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "session.hpp"
 
@@ -17,13 +19,30 @@ thread_local KnownConstraints* known_here = nullptr;  // NOLINT(*-avoid-non-cons
 
 bool is_digit(char character) { return std::isdigit(static_cast<unsigned char>(character)) != 0; }
 
-// Throws what an attribute raises that is no integer of 64 bits.
+// Throws a TypeError that says which class, with what Python has raised as its cause.
+[[noreturn]] void refuse_raised(const nb::object& object, const char* why) {
+  nb::python_error raised;
+  const auto name = nb::cast<std::string>(object.type().attr("__qualname__"));
+  nb::raise_from(raised, PyExc_TypeError, "%s: %s", name.c_str(), why);  // NOLINT(*-vararg)
+}
+
+// Throws where an attribute is no integer of 64 bits.
 Gain gain_of(const nb::object& object) {
   const nb::object index = nb::steal(PyNumber_Index(nb::object(object.attr("gain")).ptr()));
-  if (!index.is_valid()) throw nb::python_error();
-  const long long gain = PyLong_AsLongLong(index.ptr());
-  if (gain == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  const long long gain = index.is_valid() ? PyLong_AsLongLong(index.ptr()) : -1;
+  if (gain == -1 && PyErr_Occurred() != nullptr) {
+    refuse_raised(object, "a gain is an integer of 64 bits");
+  }
   return Gain{gain};
+}
+
+std::string text_of(const nb::object& object) {
+  std::string text;
+  if (!nb::try_cast(nb::str(object), text)) {
+    throw Failure(
+        {ErrorCode::usage, "a constraint's text is not Unicode that can be written", {}, {}});
+  }
+  return text;
 }
 
 // Takes the digits that `text` begins with, without leading zeros.
@@ -51,7 +70,7 @@ bool comes_before(std::string_view first, std::string_view second) {
       const int order = compare_numbers(number, take_number(b));
       if (order != 0) return order < 0;
     } else if (a.front() != b.front()) {
-      return a.front() < b.front();
+      return static_cast<unsigned char>(a.front()) < static_cast<unsigned char>(b.front());
     } else {
       a.remove_prefix(1);
       b.remove_prefix(1);
@@ -97,17 +116,21 @@ void KnownConstraints::release() noexcept {
 std::shared_ptr<Constraint::Data> KnownConstraints::find_or_add(const nb::object& object) {
   const nb::object key = object.attr("hash")();
   const Py_hash_t signed_hash = PyObject_Hash(key.ptr());
-  if (signed_hash == -1 && PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (signed_hash == -1 && PyErr_Occurred() != nullptr) {
+    refuse_raised(object, "unhashable: attributes are numbers, texts and tuples of these");
+  }
   const auto hash = static_cast<std::size_t>(signed_hash);
+  // A copy: `check` may make constraints, which are added meanwhile.
+  std::vector<std::shared_ptr<Constraint::Data>> alike;
   const auto [first, last] = by_hash_.equal_range(hash);
-  for (auto known = first; known != last; ++known) {
-    const nb::object& other = known->second->object;
+  for (auto known = first; known != last; ++known) alike.push_back(known->second);
+  for (const auto& known : alike) {
+    const nb::object& other = known->object;
     const bool is_same =
         object.type().is(other.type()) && nb::cast<bool>(nb::bool_(other.attr("check")(object)));
-    if (is_same) return known->second;
+    if (is_same) return known;
   }
-  auto added = std::make_shared<Constraint::Data>(
-      Constraint::Data{object, hash, nb::cast<std::string>(nb::str(object))});
+  auto added = std::make_shared<Constraint::Data>(Constraint::Data{object, hash, text_of(object)});
   by_hash_.emplace(hash, added);
   by_text_.try_emplace(added->text, added);
   return added;

@@ -4,16 +4,21 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <concepts>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/numerics/encode_constant.hpp"
 #include "session.hpp"
+#include "support/near_names.hpp"
 
 namespace quadrant::python {
 namespace {
@@ -59,16 +64,37 @@ bool all_are(nb::handle list) {
 }
 
 Attribute attribute_of(const std::string& name, nb::handle given) {
-  if (nb::isinstance<nb::int_>(given)) return nb::cast<std::int64_t>(given);
-  if (nb::isinstance<nb::float_>(given)) return nb::cast<double>(given);
-  if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
+  const auto as = [&]<class T>(T made) -> Attribute {
+    if (nb::try_cast(given, made)) return made;
+    const auto text = nb::cast<std::string>(nb::steal<nb::str>(PyObject_ASCII(given.ptr())));
+    refuse_call(
+        "attribute '" + name + "' is " + text +
+        ", and holds integers of 64 bits, numbers, texts in Unicode, or lists of one of these");
+  };
+  if (nb::isinstance<nb::int_>(given)) return as(std::int64_t{});
+  if (nb::isinstance<nb::float_>(given)) return as(double{});
+  if (nb::isinstance<nb::str>(given)) return as(std::string());
   if (nb::isinstance<nb::tuple>(given)) return constant_of(given);  // an array, packed
   if (nb::isinstance<nb::list>(given)) {
-    if (all_are<nb::int_>(given)) return nb::cast<std::vector<std::int64_t>>(given);
-    if (all_are<nb::str>(given)) return nb::cast<std::vector<std::string>>(given);
-    return nb::cast<std::vector<double>>(given);
+    if (all_are<nb::int_>(given)) return as(std::vector<std::int64_t>());
+    if (all_are<nb::str>(given)) return as(std::vector<std::string>());
+    return as(std::vector<double>());
   }
   refuse_call("attribute '" + name + "' is no number, string or array, nor a list of these");
+}
+
+bool is_known(std::string_view kind, const GraphView& graph) {
+  // Of another domain.
+  if (kind.starts_with("onnx.") && kind.find("::") != std::string_view::npos) return true;
+  if (find_operation(kind) != nullptr) return true;
+  if (std::ranges::find(graph.operations(), kind, &Operation::kind) != graph.operations().end()) {
+    return true;
+  }
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == kind) return true;
+  }
+  return false;
 }
 
 // Throws where codes of that type do not go with the shape.
@@ -93,6 +119,15 @@ Attributes attributes_of(const nb::dict& given) {
     made.set(name, attribute_of(name, value));
   }
   return made;
+}
+
+// None where they are no integers.
+std::optional<std::pair<std::int64_t, std::int64_t>> code_range_of(const ScaledFormat* type) {
+  if (type == nullptr || is_float(storage_element(type->format))) return std::nullopt;
+  const NumberCode& code = type->format.code;
+  if (const auto* integer = std::get_if<IntegerCode>(&code)) return {{integer->min, integer->max}};
+  if (const auto* table = std::get_if<StoredTable>(&code)) return {{0, table->levels - 1}};
+  return {{0, (std::int64_t{1} << bit_width(code)) - 1}};
 }
 
 }  // namespace
@@ -136,6 +171,12 @@ std::vector<std::optional<Node>> Node::operands() const {
     all.push_back(value.is_absent() ? std::nullopt : std::optional(Node(hook_, value)));
   }
   return all;
+}
+
+std::optional<std::size_t> Node::most_operands() const {
+  const Operation* const row = find_operation(NodeRef{&graph(), value_.node});
+  if (row == nullptr || row->operands.most == any_number) return std::nullopt;
+  return row->operands.most;
 }
 
 std::vector<Node> Node::results() const {
@@ -315,6 +356,7 @@ Node Hook::emit(std::string_view kind, const std::vector<std::optional<Node>>& o
       kind == ops::Output::kind) {
     refuse_call("operations are emitted, and not '" + std::string(kind) + "'");
   }
+  check_kind(kind, graph());
   std::vector<Value> values;
   values.reserve(operands.size());
   for (const auto& each : operands) values.push_back(each ? value(*each) : Value{});
@@ -341,6 +383,21 @@ void Hook::take_place(const Node& of, const Node& made, std::string_view suffix)
   value_of(rewriting().take_place(before, after, suffix));
 }
 
+void check_kind(std::string_view kind, const GraphView& graph) {
+  if (is_known(kind, graph)) return;
+  std::string message = "there is no operation '" + std::string(kind) + "'";
+  constexpr std::string_view prefix = "onnx.";
+  const auto operator_name = kind.starts_with(prefix) ? kind.substr(prefix.size()) : kind;
+  if (const Operation* const row = find_onnx_operator(operator_name)) {
+    refuse_call(message + "; ONNX's " + std::string(operator_name) + " is '" +
+                std::string(row->kind) + "'");
+  }
+  std::vector<std::string_view> names;
+  for (const Operation& row : operations()) names.push_back(row.kind);
+  for (const Operation& row : graph.operations()) names.push_back(row.kind);
+  refuse_call(message + did_you_mean(kind, names));
+}
+
 nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,
                  std::int64_t block_axis) {
   const Constant real = constant_of(array);
@@ -355,19 +412,28 @@ nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,
                         CodesType{encoded.quantization});
 }
 
-CodesType uniform(const std::string& storage, const std::string& expressed, std::int64_t axis,
-                  std::int64_t block_size, std::pair<std::int64_t, std::int64_t> range,
-                  nb::handle scales, std::optional<nb::object> zero_points) {
+CodesType uniform(const std::string& storage, const std::string& expressed,
+                  std::optional<std::int64_t> axis, std::int64_t block_size,
+                  std::pair<std::int64_t, std::int64_t> range, nb::handle scales,
+                  std::optional<nb::object> zero_points) {
+  if (axis && *axis < 0) refuse_call("axis is " + std::to_string(*axis) + "; axes count from 0");
+  if (block_size < 0) refuse_call("blocks of " + std::to_string(block_size));
+  if (!axis && block_size > 0) refuse_call("blocks lie along an axis: give axis=");
   UniformType made;
   made.storage = element_of(storage);
   made.expressed = element_of(expressed);
-  if (axis >= 0) {
+  if (axis) {
     made.granularity =
-        block_size > 0 ? Granularity::per_block(axis, block_size) : Granularity::per_axis(axis);
+        block_size > 0 ? Granularity::per_block(*axis, block_size) : Granularity::per_axis(*axis);
   }
   std::tie(made.storage_min, made.storage_max) = range;
   made.scales = constant_of(scales);
+  if (!axis && made.scales.shape().rank() != 0) {
+    refuse_call("scales of shape [" + to_string(made.scales.shape()) +
+                "] without an axis: give axis=");
+  }
   if (zero_points) made.zero_points = constant_of(*zero_points);
+  value_of(verify(made, Shape()));
   return {std::make_shared<const UniformType>(std::move(made))};
 }
 
@@ -377,7 +443,11 @@ nb::dict describe(const CodesType& type) {
   made["storage"] = std::string(to_string(type.quantization.storage()));
   made["expressed"] = std::string(to_string(type.quantization.expressed()));
   const auto& uniform = type.quantization.uniform();
-  if (uniform == nullptr) return made;
+  if (uniform == nullptr) {
+    const auto range = code_range_of(type.quantization.other().get());
+    if (range) made["range"] = nb::make_tuple(range->first, range->second);
+    return made;
+  }
   const Granularity& groups = uniform->granularity;
   if (groups.kind != Granularity::Kind::tensor) made["axis"] = groups.axis;
   if (groups.kind == Granularity::Kind::block) made["block_size"] = groups.block_size;

@@ -50,6 +50,8 @@ class Node {
   [[nodiscard]] std::string_view element() const;
   /// None for absent ones.
   [[nodiscard]] std::vector<std::optional<Node>> operands() const;
+  /// How many operands such an operation has at most, with absent ones; None: any number.
+  [[nodiscard]] std::optional<std::size_t> most_operands() const;
   [[nodiscard]] std::vector<Node> results() const;
   /// `(user, operand)` for each that reads the value.
   [[nodiscard]] std::vector<std::pair<Node, std::uint32_t>> users() const;
@@ -136,17 +138,22 @@ class Hook : public std::enable_shared_from_this<Hook> {
   Parts parts_;
 };
 
+/// Throws a Failure, with names that are near, for an operation that neither the library nor the
+/// graph knows. Those of other domains than ONNX's own, `onnx.domain::Name`, are anyone's.
+void check_kind(std::string_view kind, const GraphView& graph);
+
 /// An array in a number format: `(codes, type)`. Reads no graph. Throws a Failure.
 [[nodiscard]] nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,
                                std::int64_t block_axis);
 
-/// Uniform codes of axis `axis`, in blocks of `block_size` where that is not 0; `axis` -1: one
-/// scale for all. Throws a Failure.
+/// Uniform codes of axis `axis`, in blocks of `block_size` where that is not 0; without an axis:
+/// one scale for all. Throws a Failure for what is no type, whatever the shape.
 [[nodiscard]] CodesType uniform(const std::string& storage, const std::string& expressed,
-                                std::int64_t axis, std::int64_t block_size,
+                                std::optional<std::int64_t> axis, std::int64_t block_size,
                                 std::pair<std::int64_t, std::int64_t> range, nb::handle scales,
                                 std::optional<nb::object> zero_points);
-/// What `uniform` was given; for types that are not uniform `format` alone.
+/// What `uniform` was given; for types that are not uniform `format` and dtypes, and the range of
+/// codes that are integers.
 [[nodiscard]] nb::dict describe(const CodesType& type);
 
 }  // namespace quadrant::python

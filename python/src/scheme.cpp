@@ -344,6 +344,7 @@ void SchemeBuilder::add(const std::string& op, std::string name,
                         const std::vector<std::vector<std::tuple<unsigned, bool, bool>>>& patterns,
                         bool is_consumer, const std::vector<std::string>& hooks,
                         nb::object adapter) {
+  added_.emplace_back(op, name);
   PythonMethod::Declaration declaration{std::move(name), {}, is_consumer, hooks};
   for (const auto& each : patterns) declaration.patterns.push_back(pattern_of(each));
   builder_.add(op, std::make_unique<PythonMethod>(std::move(declaration),
@@ -356,6 +357,14 @@ std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session
                                                 std::vector<std::string> include,
                                                 std::vector<std::string> exclude,
                                                 const std::optional<std::string>& plan) {
+  for (const auto& [kind, method] : added_) {
+    try {
+      check_kind(kind, *model.graph);
+    } catch (Failure& unknown) {
+      unknown.error.message.insert(0, method + ": ");
+      throw;
+    }
+  }
   Recipe recipe;
   recipe.gain = gain;
   recipe.policy = policy;

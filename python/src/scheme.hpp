@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "constraint.hpp"
@@ -48,7 +49,8 @@ class SchemeBuilder {
            const std::vector<std::vector<std::tuple<unsigned, bool, bool>>>& patterns,
            bool is_consumer, const std::vector<std::string>& hooks, nb::object adapter);
 
-  /// Runs the phases. The builder is spent.
+  /// Runs the phases. The builder is spent. Throws a Failure for methods of operations that there
+  /// are not.
   [[nodiscard]] std::shared_ptr<Result> quantize(std::shared_ptr<Session> session,
                                                  const Model& model, const std::string& gain,
                                                  const std::string& policy, bool leave_non_finite,
@@ -61,6 +63,7 @@ class SchemeBuilder {
 
   std::shared_ptr<HookRun> run_ = std::make_shared<HookRun>();
   RegistryBuilder builder_;
+  std::vector<std::pair<std::string, std::string>> added_;  ///< an operation, and its method's name
 };
 
 }  // namespace quadrant::python

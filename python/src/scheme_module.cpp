@@ -17,7 +17,7 @@ using namespace nb::literals;
 
 void bind_schemes(nb::module_& m) {
   nb::class_<CodesType>(m, "CodesType").def("describe", &describe);
-  m.def("uniform", &uniform, "storage"_a, "expressed"_a, "axis"_a, "block_size"_a, "range"_a,
+  m.def("uniform", &uniform, "storage"_a, "expressed"_a, "axis"_a.none(), "block_size"_a, "range"_a,
         "scales"_a, "zero_points"_a.none());
   m.def("encode", &encode, "array"_a, "format"_a, "axis"_a, "block_axis"_a);
 
@@ -30,6 +30,7 @@ void bind_schemes(nb::module_& m) {
       .def_prop_ro("shape", &Node::shape)
       .def_prop_ro("element", &Node::element)
       .def("operands", &Node::operands)
+      .def_prop_ro("most_operands", &Node::most_operands)
       .def("results", &Node::results)
       .def("users", &Node::users)
       .def("attributes", &Node::attributes)

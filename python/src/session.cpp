@@ -1,5 +1,7 @@
 #include "session.hpp"
 
+#include <atomic>
+
 namespace quadrant::python {
 namespace {
 
@@ -34,7 +36,9 @@ void Session::run_in_thread(const std::function<void()>& work) {
     const nb::gil_scoped_release no_gil;
     std::condition_variable finished;
     bool is_finished = false;
+    std::atomic<unsigned long> id = PYTHREAD_INVALID_THREAD_ID;
     std::thread thread([&] {
+      id = PyThread_get_thread_ident();
       try {
         work();
       } catch (...) {  // no memory, say, or Stopped
@@ -50,7 +54,12 @@ void Session::run_in_thread(const std::function<void()>& work) {
       {
         const nb::gil_scoped_acquire gil;
         // Of the main thread alone: in others it does nothing.
-        if (PyErr_CheckSignals() != 0) keep(std::make_exception_ptr(nb::python_error()));
+        if (PyErr_CheckSignals() != 0) {
+          keep(std::make_exception_ptr(nb::python_error()));
+          // Ends a hook or callback that runs Python, at its next line. What it raises comes
+          // second.
+          PyThreadState_SetAsyncExc(id, PyExc_KeyboardInterrupt);
+        }
       }
       lock.lock();
     }

@@ -66,7 +66,7 @@ class StoppableExecutor final : public Executor {
 
 /// Library calls run in a thread of their own, without the GIL; the calling thread waits for them
 /// and lets Python handle signals meanwhile. So Ctrl-C ends a call at its next step or sample, and
-/// callbacks may take as long as they like.
+/// callbacks may take as long as they like: one that runs Python gets a KeyboardInterrupt, too.
 class Session final : public Sink {
  public:
   /// `progress(task, done, total)` or None.

@@ -35,6 +35,7 @@ from quadrant.scheme import (
     encode,
     quantise_graph,
     register_dequantizer,
+    register_parameterized,
     register_quantizer,
     requires_parents,
     variadic,
@@ -459,7 +460,7 @@ class MistakesTest(PackageTest):
     def test_what_requests_and_dequantizers_raise(self):
         class Asks(Asker):
             def request(self, node, context):
-                return context.quantization_table[9].constraint
+                return context.quantization_table[1].constraint
 
         error = self.assert_fails("usage", ["Asks.request failed: AttributeError"],
                                   lambda: quantize(self.model, scheme_of(constant=Root, matmul=Asks)))
@@ -518,6 +519,166 @@ class MistakesTest(PackageTest):
                 code = "invalid_model" if fragment in ("axis 2", "shape", "a scale of 0") else "usage"
                 self.assert_fails(code, ["Mistaken.rewriter failed", fragment], wrongly(change))
 
+    def test_codes_that_no_type_has(self):
+        def weight(value, kind, dtype=np.int8):
+            codes = np.zeros((2, 2), dtype)
+            codes[1, 0] = value
+            return lambda self, node, context: context.set_weight(node, codes, kind())
+
+        def constant(self, node, context):
+            context.emit_constant(np.array([1, 77], np.int8), name="c", type=QuantizedType("int4", 1))
+
+        def of_the_library(format):
+            def rewriter(self, node, context):
+                codes, kind = encode(node.value, format)
+                context.set_weight(node, np.full_like(codes, 100), kind)
+
+            return rewriter
+
+        for rewriter, said in [
+            (weight(100, lambda: QuantizedType("int4", 1)), "codes of 'w' are in -8 to 7, and not 100 at [1, 0]"),
+            (weight(9, lambda: QuantizedType("int4", 1)), "and not 9 at"),
+            (weight(-8, lambda: QuantizedType("int8", 1, range=(-7, 7))), "codes of 'w' are in -7 to 7, and not -8"),
+            (weight(16, lambda: QuantizedType("uint4", 1), np.uint8), "in 0 to 15, and not 16"),
+            (of_the_library("nf4"), "codes of 'w' are in 0 to 15, and not 100"),
+            (of_the_library("table<5 x f16>[axis=0] : f32"), "codes of 'w' are in 0 to 4, and not 100"),
+            (of_the_library("mxfp4"), "codes of 'w' are in 0 to 15, and not 100"),
+            (constant, "codes of 'c' are in -8 to 7, and not 77 at [1]"),
+        ]:
+            self.assert_fails("usage", ["Mistaken.rewriter failed", said],
+                              lambda rewriter=rewriter: self.run_with("rewriter", rewriter), node="w")
+        self.run_with("rewriter", weight(-8, lambda: QuantizedType("int4", 1)))
+
+    def test_types_that_are_none(self):
+        for options, said in [
+            ({"zero_points": 300}, "zero points are in -128 to 127, and not 300"),
+            ({"zero_points": 2.7}, "zero points are whole numbers, and not 2.7"),
+            ({"zero_points": float("nan")}, "zero points are whole numbers"),
+            ({"zero_points": 8, "range": (-7, 7)}, "and not 8"),
+            ({"scales": float("nan")}, "a scale of nan"),
+            ({"scales": 1e60}, "a scale of inf"),
+            ({"scales": 0}, "a scale of 0"),
+            ({"scales": [1, 2]}, "give axis="),
+            ({"block_size": 2}, "give axis="),
+            ({"axis": -1, "scales": [1]}, "axis is -1"),
+            ({"axis": 0, "scales": [[1]], "block_size": -2}, "blocks of -2"),
+            ({"dtype": "int7"}, "and not of 'int7'"),
+            ({"dtype": "float32"}, "and not of 'float32'"),
+            ({"range": (7, -7)}, "codes from 7 to -7"),
+            ({"range": (-300, 700)}, "codes from -300 to 700"),
+        ]:
+            with self.subTest(said), self.assertRaises(qd.Error) as caught:
+                QuantizedType(**({"dtype": "int8", "scales": 1} | options))
+            self.assertIn(said, str(caught.exception))
+        for scales in (None, "1"):
+            with self.assertRaisesRegex(TypeError, "scales are numbers"):
+                QuantizedType("int8", scales)
+        self.assertEqual(QuantizedType("int8", [1, 2], zero_points=[2.0, 3], axis=0).zero_points.tolist(), [2, 3])
+        last = encode(numbers(3, 4), "i4 * f32[channel] : f32", axis=-1, block_axis=0)[1]
+        self.assertEqual((last.axis, last.scales.shape), (1, (4,)))
+
+    def test_operations_that_there_are_not(self):
+        for kind, said in {
+            "Gemm": "Asker: there is no operation 'Gemm'; ONNX's Gemm is 'gemm'",
+            "onnx.MatMul": "ONNX's MatMul is 'matmul'",
+            "gem": "there is no operation 'gem'; did you mean 'gemm'",
+            "onnx.Foo": "there is no operation 'onnx.Foo'",
+            "": "there is no operation ''",
+        }.items():
+            scheme = scheme_of(constant=Root)
+            register_quantizer(quantization=scheme, op_type=kind)(Asker)
+            self.assert_fails("usage", [said], lambda scheme=scheme: quantize(self.model, scheme))
+
+            def emits(node, context, kind=kind):
+                return context.emit(kind, [node])
+
+            scheme = scheme_of(constant=Root, matmul=Asker)
+            register_dequantizer(quantization_method=scheme)(emits)
+            self.assert_fails("usage", ["emits failed"], lambda scheme=scheme: quantize(self.model, scheme), node="w")
+
+        # Of other domains, which models may have or not.
+        quantize(self.model, scheme_of(constant=Root, **{"onnx.theirs::Foo": Asker}))
+
+    def test_what_is_no_method(self):
+        def later():
+            async def request(self, node, context):
+                pass
+
+            return request
+
+        def yields(self, node, context):
+            yield 1
+
+        quantization = scheme_of(constant=Root)
+        for kind, said, attributes in [
+            (qd.Error, "Wrong.calback is no hook, and 'callback' is one", {"calback": lambda *_: None}),
+            (qd.Error, "'request' is one", {"requst": lambda *_: None}),
+            (qd.Error, "'check_eligibility' is one", {"check_eligibilty": lambda *_: None}),
+            (TypeError, "Wrong.state is Quantizable or Consumer, and not 'Consumer'", {"state": "Consumer"}),
+            (TypeError, "Wrong.request is async or yields", {"request": later()}),
+            (TypeError, "Wrong.rewriter is async or yields", {"rewriter": yields}),
+        ]:
+            with self.assertRaisesRegex(kind, said):
+                register_quantizer(quantization=quantization, op_type="add")(type("Wrong", (Root,), attributes))
+        helpers = {"storage_of": lambda *_: None, "_calback": lambda *_: None}
+        register_quantizer(quantization=quantization, op_type="add")(type("Right", (Root,), helpers))
+        with self.assertRaisesRegex(TypeError, "pairs of an operation and attributes"):
+            register_parameterized(quantization=quantization, params=["gemm"])(Root)
+        self.assert_fails("usage", ["Tried has no methods"], lambda: quantize(self.model, scheme_of()))
+
+        class Needing(Root):
+            def __init__(self, number):
+                pass
+
+        self.assert_fails("usage", ["Needing() failed: TypeError", "without arguments"],
+                          lambda: quantize(self.model, scheme_of(constant=Needing)))
+        with self.assertRaisesRegex(TypeError, "gain is a name"):
+            quantize(self.model, scheme_of(constant=Root), gain=3)
+        with self.assertRaisesRegex(TypeError, "explain takes a name"):
+            quantize(self.model, scheme_of(constant=Root)).explain(3)
+
+    def test_answers_of_the_wrong_kind(self):
+        for reason in (3, None):
+            self.assert_fails("usage", ["Mistaken.check_eligibility failed: TypeError: a reason is a text"],
+                              lambda reason=reason: self.run_with("check_eligibility", lambda *_: Unquantized(reason)),
+                              node="w")
+        result = self.run_with("check_eligibility", lambda *_: Unquantized("half \ud800"))
+        self.assertIn("half \\ud800", result.explain("w"))
+        self.assertEqual(selected(self.run_with("check_eligibility", lambda s, n, c: np.bool_(n.name == "w"))),
+                         {"w": "number=1"})
+
+        def asking(request):
+            method = type("Asks", (Asker,), {"request": request})
+            return lambda: quantize(self.model, scheme_of(constant=Root, matmul=method))
+
+        self.assert_fails("usage", ["Asks.request returned ", "and not None"], asking(lambda *_: Form(1)))
+        for index in (-1, 2):
+            self.assert_fails("usage", [f"2 parents, from 0 on, and none at {index}"],
+                              asking(lambda s, n, c, index=index: c.quantization_table[index] and None))
+
+        for said, change in {
+            "attribute 'axis' is 1180591620717411303424, and holds": lambda n, c: c.emit("onnx.Relu", [n], axis=2**70),
+            "attribute 'axis' is [None]": lambda n, c: c.emit("onnx.Relu", [n], axis=[None]),
+            "attribute 'axis' is [1, 'a']": lambda n, c: c.emit("onnx.Relu", [n], axis=[1, "a"]),
+            "attribute 'mode' is '\\ud800'": lambda n, c: c.emit("onnx.Relu", [n], mode="\ud800"),
+            "a QuantizedType, and not 'int8'": lambda n, c: c.set_weight(n, np.zeros((2, 2), np.int8), "int8"),
+            "a QuantizedType, and not 'i8'": lambda n, c: c.emit("onnx.Relu", [n], type="i8"),
+            "a QuantizedType, and not <quadrant.Op": lambda n, c: c.relabel(n, n),
+        }.items():
+            self.assert_fails("usage", ["Mistaken.rewriter failed", said], lambda change=change: self.run_with(
+                "rewriter", lambda self, node, context, change=change: change(node, context)))
+
+    def test_operands_that_may_be_absent(self):
+        seen = []
+
+        class Looking(Asker):
+            def request(self, node, context):
+                seen.append(context.quantization_table[2])
+
+        model = made([("Gemm", ["x", "w"], ["y"], {})], {"x": [2, 2]}, {"y": None}, {"w": numbers(2, 2)})
+        quantize(model, scheme_of(constant=Root, gemm=Looking))
+        self.assertEqual([state.reason for state in seen], ["absent"])
+
     def test_a_graph_that_is_none(self):
         def circle(node, context):
             Root.rewriter(self, node, context)
@@ -552,6 +713,37 @@ class MistakesTest(PackageTest):
             def hash(self):
                 return 1
 
+        class Making(Form):
+            """Equal constraints are found while others are made, of the same hash."""
+
+            def hash(self):
+                return 1
+
+            def check(self, other):
+                for number in range(20, 60) if table and max(self.number, other.number) < 20 else ():
+                    table[0].propagate_constraint(Making(number))
+                return self.number == other.number
+
+        table = []
+
+        class Makes(Asker):
+            def request(self, node, context):
+                table[:] = [context.quantization_table[1]]
+                for number in (1, 2, 3, 1):
+                    table[0].propagate_constraint(Making(number))
+                table.clear()
+
+        result = quantize(self.model, scheme_of(constant=Root, matmul=Makes))
+        self.assertIn("asked for number=59", result.explain("w"))
+
+        class Lone(Form):
+            def __str__(self):
+                return "\ud800"
+
+        self.assert_fails("usage", ["Asks.request failed", "Unicode"], asking(Lone(1)))
+        self.assert_fails("usage", ["Form: a gain is an integer"], asking(Form(1, gain=0.5)))
+        self.assert_fails("usage", ["Form: a gain is an integer"], asking(Form(1, gain=2**70)))
+        self.assert_fails("usage", ["Form: unhashable"], asking(Form([1, 2])))
         self.assert_fails("usage", ["unhashable"], asking(Unhashable(1)))
         self.assert_fails("usage", ["takes a QuantizationConstraint"], asking(5))
         self.assert_fails("usage", ["Asks.request failed", "integer"], asking(Form(1, gain="much")))
@@ -614,6 +806,18 @@ class MistakesTest(PackageTest):
 
         self.assertEqual(selected(self.run_with("rewriter", measures)), {"w": "number=1"})
         self.assertEqual(len(selected(quantize_weight_only(two_layers()))), 2)  # and the next run works
+
+    def test_a_hook_that_never_returns(self):
+        def never(self, node, context):
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+            while time.monotonic() < end:
+                pass
+            return True
+
+        end = time.monotonic() + 60
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_with("check_eligibility", never)
+        self.assertLess(time.monotonic(), end - 30)
 
     def test_interrupts(self):
         def interrupts(self, node, context):
