@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
