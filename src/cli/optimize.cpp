@@ -148,7 +148,7 @@ class Optimize final : public Command {
     return request;
   }
 
-  [[nodiscard]] std::string verdict(const Optimized& done) const {
+  [[nodiscard]] static std::string verdict(const Optimized& done) {
     const OptimizeAttempt& best = done.attempts[done.best];
     if (best.is_float) {
       return "nothing is quantized: 'quadrant explain' with --scheme static-affine and the same "
