@@ -49,27 +49,22 @@ class Optimize final : public Command {
                      "Which classes are right, a row of scores each: .txt with an integer a line, "
                      ".npy or .npz")
         ->type_name("FILE");
-    command
-        ->add_option("--accept", accept_,
-                     "It is good enough when so many percentage points of top-1 are lost, or fewer")
-        ->check(CLI::Range(0.0, 100.0).description(""))
-        ->check(is_finite())
-        ->type_name("POINTS")
-        ->capture_default_str();
-    command
-        ->add_option("--accept-sqnr", accept_sqnr_,
-                     "The same, in decibels at the outputs, where there are no labels")
-        ->check(is_finite())
-        ->type_name("DB")
-        ->capture_default_str();
-    command
-        ->add_option("--most-float", most_float_,
-                     "How many percent of the products may stay float, those that cost most; 0: "
-                     "nothing is excluded")
-        ->check(CLI::Range(0.0, 100.0).description(""))
-        ->check(is_finite())
-        ->type_name("PERCENT")
-        ->capture_default_str();
+    const auto add = [&](const char* name, double& value, const char* unit, const char* about) {
+      return command->add_option(name, value, about)
+          ->check(is_finite())
+          ->type_name(unit)
+          ->capture_default_str();
+    };
+    const CLI::Validator percent = CLI::Range(0.0, 100.0).description("");
+    add("--accept", accept_, "POINTS",
+        "It is good enough when so many percentage points of top-1 are lost, or fewer")
+        ->check(percent);
+    add("--accept-sqnr", accept_sqnr_, "DB",
+        "The same, in decibels at the outputs, where there are no labels");
+    add("--most-float", most_float_, "PERCENT",
+        "How many percent of the products may stay float, those that cost most; 0: nothing is "
+        "excluded")
+        ->check(percent);
     command
         ->add_option("--save-recipe", save_recipe_,
                      "Write a recipe of what was found: 'quantize' makes the same with it")

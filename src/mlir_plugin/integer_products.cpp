@@ -187,10 +187,10 @@ std::shared_ptr<const UniformType> product_type(linalg::LinalgOp op, const Unifo
 
 bool is_zero(mlir::Value value) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>()) value = fill.getInputs()[0];
-  mlir::Operation* const maker = value.getDefiningOp();
-  const mlir::Attribute contents = maker == nullptr ? mlir::Attribute() : contents_of(*maker);
   if (const auto number = number_of(value)) return number->isZero();
-  const auto dense = llvm::dyn_cast_if_present<mlir::DenseFPElementsAttr>(contents);
+  mlir::Operation* const maker = value.getDefiningOp();
+  const auto dense = llvm::dyn_cast_if_present<mlir::DenseFPElementsAttr>(
+      maker == nullptr ? mlir::Attribute() : contents_of(*maker));
   return dense && dense.isSplat() && dense.getSplatValue<llvm::APFloat>().isZero();
 }
 

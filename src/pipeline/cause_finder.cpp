@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/steep_operand.hpp"
 #include "pipeline/float_islands.hpp"
 #include "pipeline/place_evidence.hpp"
 #include "pipeline/recipe_of_model.hpp"
@@ -43,14 +44,6 @@ struct Candidate {
 };
 
 double sqnr_of(double relative_noise) { return decibels_of(relative_noise); }
-
-// What makes small errors of small operands large.
-bool magnifies(NodeRef node, std::uint32_t operand) {
-  const std::string_view kind = node.kind();
-  return kind == ops::Log::kind || kind == ops::Exp::kind || kind == ops::Sqrt::kind ||
-         kind == ops::Reciprocal::kind || (kind == ops::Pow::kind && operand == 0) ||
-         (kind == ops::Div::kind && operand == 1);
-}
 
 // Channels are where images have them; else along the last axis.
 WatchedValue watched(const Graph& graph, Value value) {
@@ -271,7 +264,7 @@ std::optional<std::pair<NodeId, double>> CauseFinder::magnifier_of(Value value, 
   for (const Use& use : real_.uses(value.node)) {
     const NodeRef reader = real_.ref(use.user);
     if (use.result != value.result || reader.kind() == ops::Output::kind) continue;
-    if (magnifies(reader, use.operand)) {
+    if (steep_operand(reader.kind()) == use.operand) {
       const auto behind = sqnr_at(real_.value_name(reader.result()));
       if (behind) return std::pair(use.user, *behind);
     } else if (has_trait(reader, Trait::takes_elements) && use.operand == 0) {

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
 
+#include "ir/steep_operand.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
@@ -20,15 +19,6 @@ namespace {
 
 // Each decides on the whole graph, for what takes the place of what became float.
 constexpr int most_rounds = 16;
-
-// The operand whose small values decide the result; empty: of another operation.
-std::optional<std::size_t> steep_operand(std::string_view kind) {
-  constexpr std::array<std::string_view, 5> of_first{
-      ops::Log::kind, ops::Exp::kind, ops::Reciprocal::kind, ops::Sqrt::kind, ops::Pow::kind};
-  if (kind == ops::Div::kind) return 1;
-  return std::ranges::find(of_first, kind) == of_first.end() ? std::nullopt
-                                                             : std::optional<std::size_t>(0);
-}
 
 // The values in codes nearest in front of `value`: itself, or behind no product. Those that were
 // seen before are passed over: there may be as many steep operations as values in front of them.

@@ -1,7 +1,6 @@
 #include "pipeline/remedy_trials.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "recipe/name_pattern.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -69,18 +69,8 @@ std::vector<Recipe> for_weights(const Cause& cause, const Recipe& base) {
 
 }  // namespace
 
-// The pattern is of this name alone. RE2 takes a backslash in front of what is no letter or digit.
 Recipe leaving_in_float(Recipe base, std::string_view name) {
-  std::string pattern = "^";
-  for (const char character : name) {
-    const auto byte = static_cast<unsigned char>(character);
-    constexpr std::string_view plain = "_/:-";
-    const bool is_plain =
-        std::isalnum(byte) != 0 || byte >= 0x80U || plain.find(character) != std::string_view::npos;
-    if (!is_plain) pattern += '\\';
-    pattern += character;
-  }
-  base.exclude.push_back(pattern + "$");
+  base.exclude.push_back(pattern_of(name));
   return base;
 }
 
