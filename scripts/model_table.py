@@ -78,6 +78,19 @@ def add_arguments(parser):
                         default=ROOT / "build" / "release" / "bin" / "quadrant")
 
 
+def gains_over_first(names):
+    """What `closing` of `write_table` says of columns of decibels: how far each is from the first."""
+
+    def closing(rows):
+        lines = []
+        for i, name in list(enumerate(names))[1:]:
+            gains = [row.figures[i] - row.figures[0] for row in rows]
+            lines.append(f"- {name}: {sum(gains) / len(gains):+.1f} dB on average, {min(gains):+.1f} dB at the worst")
+        return lines
+
+    return closing
+
+
 def write_table(about, page, header, measure, name="{}", closing=lambda rows: []):
     """The main function of a script: replaces a table of `page`.
 

@@ -12,8 +12,8 @@ build has to be there.
 import pathlib
 
 import accuracy_table as tables
-from model_table import Row, ROOT, write_table
-from static_affine import decibels, prepared
+from model_table import Row, ROOT, gains_over_first, write_table
+from static_affine import decibels, fewer_where_large, prepared
 
 PAGE = ROOT / "docs" / "rounding.md"
 TYPES = {
@@ -29,17 +29,13 @@ ROUNDINGS = {
     "descent": ("--rounding", "descent"),
     "descent, bc": ("--rounding", "descent", "--optimize", "bc"),
 }
-LARGE, FEW = 1 << 14, 8  # numbers in a sample, samples
 HEADER = ("model", "setting", *ROUNDINGS)
 
 
 def measure(options, model, folder):
     session = tables.session_of(model, rounds_data=False)
     _, calibration, evaluation, samples = prepared(model, session, options.inputs, folder)
-    if sum(data.size for data in calibration[0].values()) > LARGE:
-        for file in sorted(samples.iterdir(), key=lambda file: int(file.stem))[FEW:]:
-            file.unlink()
-        evaluation = evaluation[:FEW * 2]
+    evaluation = fewer_where_large(samples, calibration, evaluation)
     floats = tables.run(session, evaluation)
     rows = []
     for setting, of_type in TYPES.items():
@@ -54,15 +50,5 @@ def measure(options, model, folder):
     return rows
 
 
-def closing(rows):
-    """How far each rounding is from nearest, on average and at the worst."""
-    lines = []
-    for i, name in enumerate(ROUNDINGS):
-        gains = [row.figures[i] - row.figures[0] for row in rows]
-        if i > 0:
-            lines.append(f"- {name}: {sum(gains) / len(gains):+.1f} dB on average, {min(gains):+.1f} dB at the worst")
-    return lines
-
-
 if __name__ == "__main__":
-    write_table(__doc__, PAGE, HEADER, measure, closing=closing)
+    write_table(__doc__, PAGE, HEADER, measure, closing=gains_over_first(ROUNDINGS))
