@@ -320,6 +320,11 @@ void FileTransaction::add_model(NewFile model, std::optional<NewFile> data, bool
   models_.push_back({std::move(model), std::move(data), has_fixed_names});
 }
 
+void FileTransaction::remove_at_end(std::string path) {
+  const std::lock_guard lock(mutex_);
+  removed_.push_back(std::move(path));
+}
+
 Expected<void> FileTransaction::commit() {
   std::set<std::string> folders;
   std::set<std::string> names;
@@ -361,6 +366,8 @@ Expected<void> FileTransaction::commit() {
   }
   placing.finish();
   locks.flush();
+  for (const std::string& path : removed_) ::unlink(path.c_str());
+  removed_.clear();
   files_.clear();
   models_.clear();
   folders_.clear();

@@ -134,6 +134,42 @@ Expected<void> NewFile::take_name() {
   return {};
 }
 
+// The file's number tells it from another one that has the same name elsewhere.
+Expected<std::string> NewFile::name_here() const {
+  struct stat status{};
+  if (::fstat(descriptor_, &status) != 0) return refused(path_);
+  return fmt::format("{}:{} /proc/{}/fd/{}", status.st_ino, status.st_dev, ::getpid(), descriptor_);
+}
+
+Expected<std::string> NewFile::name_everywhere() {
+  QUADRANT_CHECK(take_name());
+  struct stat status{};
+  if (::fstat(descriptor_, &status) != 0) return refused(path_);
+  return fmt::format("{} {}", status.st_ino, temporary_);
+}
+
+Expected<NewFile> NewFile::join(const std::string& name) {
+  const std::size_t space = name.find(' ');
+  const std::string path = space == std::string::npos ? name : name.substr(space + 1);
+  // What is a pipe on this machine must not be waited for.
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): POSIX's own
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return refused(path);
+  NewFile joined(path, {}, descriptor);
+  struct stat status{};
+  const bool is_same = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
+                       (name.starts_with(fmt::format("{} ", status.st_ino)) ||
+                        name.starts_with(fmt::format("{}:{} ", status.st_ino, status.st_dev)));
+  if (!is_same) return fail(ErrorCode::io, "this is another file", {.file = path});
+  return joined;
+}
+
+Expected<void> NewFile::flush() const {
+  // Some file systems cannot say when the contents are there.
+  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) return refused(path_);
+  return {};
+}
+
 Expected<void> NewFile::commit() {
   QUADRANT_CHECK(settle());
   return put();
@@ -141,9 +177,7 @@ Expected<void> NewFile::commit() {
 
 Expected<void> NewFile::settle() {
   if (descriptor_ < 0) return {};
-  // A name must not come to be before the contents that it stands for. Some file systems cannot
-  // say when they are there.
-  if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) return refused(path_);
+  QUADRANT_CHECK(flush());  // a name must not come to be before the contents that it stands for
   QUADRANT_CHECK(take_name());
   // A full disk may only show here.
   if (::close(std::exchange(descriptor_, -1)) != 0) return refused(path_);

@@ -40,6 +40,7 @@ enum class Remedy : std::uint8_t {
   more_memory,         ///< for what is computed
   follow_links,        ///< of models' data, to anywhere
   give_samples,        ///< to calibrate on
+  fix_shapes,          ///< of inputs of open extents
 };
 
 /// One failure. `message` says what is wrong and, where there is one, what to do, in words that do

@@ -54,6 +54,8 @@ class FileTransaction {
   /// while the data changes.
   void add_model(NewFile model, std::optional<NewFile> data = std::nullopt,
                  bool has_fixed_names = false);
+  /// A file that is of no more use once all are in place: it is removed then, if it is there.
+  void remove_at_end(std::string path);
   /// Others that commit to the same folders wait.
   [[nodiscard]] Expected<void> commit();
 
@@ -74,6 +76,7 @@ class FileTransaction {
   std::map<FileIdentity, std::string> replaced_;  ///< by what was there when it was announced
   std::vector<NewFile> files_;
   std::vector<Model> models_;
+  std::vector<std::string> removed_;  ///< at the end
   std::vector<std::string> folders_;  ///< that were made, the innermost last
 };
 

@@ -23,6 +23,7 @@ class FunctionRef<Result(Args...)> {
                                      // Cast back below to what it was, const or not.
                                      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
+        // NOLINTNEXTLINE(performance-unnecessary-value-param): as `Result(Args...)` says
         call_([](void* object, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<Callable>*>(object))(
               std::forward<Args>(args)...);

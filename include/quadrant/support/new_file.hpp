@@ -34,6 +34,15 @@ class NewFile {
   /// the same time, in different places.
   [[nodiscard]] Expected<void> write_at(std::uint64_t offset,
                                         std::span<const std::byte> bytes) const;
+  /// How other processes of this machine can `join` it as it is, and those of others, who see its
+  /// folder, from when it has a name of its own.
+  [[nodiscard]] Expected<std::string> name_here() const;
+  [[nodiscard]] Expected<std::string> name_everywhere();
+  /// The file that another process makes, to write to its places, too. It does not become a file by
+  /// this one, which must `flush` before it is put in place. `io` where it cannot be opened.
+  [[nodiscard]] static Expected<NewFile> join(const std::string& name);
+  /// All that was written is on the disk.
+  [[nodiscard]] Expected<void> flush() const;
   /// Another final name in the same folder: one made from the contents, say.
   void rename_to(std::string path) { path_ = std::move(path); }
   /// Where the file will be: the end of a chain of symbolic links.
