@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <initializer_list>
+#include <random>
 #include <span>
 #include <utility>
 #include <vector>
@@ -25,6 +28,15 @@ template <class T>
 std::vector<T> values_of(const Tensor& tensor) {
   const auto values = tensor.as<T>();
   return {values.begin(), values.end()};
+}
+
+/// The same for a seed.
+inline std::vector<float> normal_numbers(std::int64_t count, unsigned seed, float mean = 0) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> draw(mean);
+  std::vector<float> made(static_cast<std::size_t>(count));
+  for (float& value : made) value = draw(random);
+  return made;
 }
 
 /// Whether they have the same type, shape and bytes.

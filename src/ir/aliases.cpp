@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/packed_codes.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
@@ -50,6 +51,15 @@ class Spelling {
         graph_.add_constant(std::string(graph_.value_name({node_})),
                             Constant::from_values(ElementType::float32, Shape::scalar(),
                                                   std::span<const float>(&value, 1)));
+    made_.push_back(made.node);
+    return made;
+  }
+
+  /// A constant of codes, with the name of the operand whose place it takes.
+  Value codes(std::size_t operand, const UnpackedWeight& weight) {
+    const std::string name(graph_.value_name(this->operand(operand)));
+    const Value made = graph_.add_constant(name, weight.codes);
+    graph_.set_constant(made.node, weight.codes, weight.quantization);
     made_.push_back(made.node);
     return made;
   }
@@ -183,6 +193,19 @@ Replacement fused_matmul(Spelling& spelling) {
   return {spelling.add(ops::Multiply::kind, {product, spelling.number(static_cast<float>(alpha))})};
 }
 
+/// x times the transpose of a weight whose codes lie packed.
+Replacement product_of_codes(Spelling& spelling) {
+  const auto weight = is_float32(spelling) ? unpacked_weight(spelling.node()) : std::nullopt;
+  if (!weight) return {};
+  const Value matrix = spelling.add(
+      ops::Transpose::kind, {spelling.add(ops::Dequantize::kind, {spelling.codes(1, *weight)})},
+      {{"perm", std::vector<std::int64_t>{1, 0}}});
+  Value product = spelling.add(ops::MatMul::kind, {spelling.operand(0), matrix});
+  const Value bias = spelling.operand(5);  // MatMulBnb4 has none
+  if (!bias.is_absent()) product = spelling.add(ops::Add::kind, {product, bias});
+  return {product};
+}
+
 Replacement root_mean_square(Spelling& spelling) {
   if (spelling.reads(1)) return {};
   return {spelling.add(ops::RMSNormalization::kind, {spelling.operand(0), spelling.operand(1)},
@@ -231,6 +254,8 @@ constexpr std::array aliases{
     Alias{"onnx.com.microsoft::FusedMatMul", fused_matmul},
     Alias{"onnx.com.microsoft::GatherND", renamed},
     Alias{"onnx.com.microsoft::Gelu", gelu},
+    Alias{matmul_bnb4_kind, product_of_codes},
+    Alias{matmul_nbits_kind, product_of_codes},
     Alias{"onnx.com.microsoft::Pad", renamed},
     Alias{"onnx.com.microsoft::QuickGelu", quick_gelu},
     Alias{"onnx.com.microsoft::Range", renamed},
@@ -264,6 +289,17 @@ Expected<void> merge_types(Graph& graph, NodeId node, const Replacement& made) {
   return {};
 }
 
+/// Constants, and casts of these, that had one reader: packed codes and what belongs to them.
+void erase_if_unread(Graph& graph, Value value) {
+  while (!value.is_absent() && graph.contains(value.node) && graph.uses(value.node).empty()) {
+    const bool is_cast = graph.kind(value.node) == ops::Cast::kind;
+    if (!is_cast && graph.kind(value.node) != ops::Constant::kind) return;
+    const Value before = is_cast ? graph.operands(value.node)[0] : Value{};
+    graph.erase(value.node);
+    value = before;
+  }
+}
+
 /// Nothing of the node changes where it is an error: its operands may be what no rule of its own
 /// refuses, but one of the operations that it stands for.
 Expected<void> resolve(Graph& graph, NodeId node, const Alias& alias) {
@@ -284,7 +320,9 @@ Expected<void> resolve(Graph& graph, NodeId node, const Alias& alias) {
     if (!made[i].is_absent()) graph.replace_uses({node, i}, made[i]);
   }
   std::string node_name(graph.name(node));
+  const std::vector<Value> read(graph.operands(node).begin(), graph.operands(node).end());
   graph.erase(node);
+  for (const Value operand : read) erase_if_unread(graph, operand);
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!made[i].is_absent()) graph.set_value_name(made[i], std::move(names[i]));
   }

@@ -450,6 +450,17 @@ std::span<const std::int64_t> sums_of(const Shape& shape) {
   return shape.rank() > 2 ? extents.last(1) : extents;
 }
 
+bool makes_other_codes(NodeRef node) {
+  return node.kind() == ops::Quantize::kind && node.type().quantization.other() != nullptr;
+}
+
+std::string no_maker(const TensorType& codes) {
+  return fmt::format(
+      "no operation of the file makes codes of {} from real numbers; ONNX has those of f8e4m3 and "
+      "f8e5m2",
+      to_string(codes.quantization.other()->format));
+}
+
 // What nobody reads would be in the way of whoever has no such type.
 void erase_unread(Graph& graph, Sink* sink) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
@@ -473,7 +484,12 @@ Expected<void> make_formats_explicit(Graph& graph, Sink* sink, HasCodes has_code
   const std::uint32_t end = graph.index_bound();
   for (std::uint32_t index = 0; index < end; ++index) {
     const NodeId node = graph.node_at(index);
-    if (!node.is_valid() || graph.kind(node) != ops::Dequantize::kind) continue;
+    if (!node.is_valid()) continue;
+    if (makes_other_codes(graph.ref(node))) {
+      return fail(
+          detail::at(graph.ref(node), {ErrorCode::impossible, no_maker(graph.type({node}))}));
+    }
+    if (graph.kind(node) != ops::Dequantize::kind) continue;
     const TensorType& codes = graph.type(graph.operands(node)[0]);
     const ScaledFormat* const format = codes.quantization.other().get();
     if (format == nullptr) continue;
@@ -491,8 +507,8 @@ Expected<void> make_formats_explicit(Graph& graph, Sink* sink, HasCodes has_code
   erase_unread(graph, sink);
   if (count > 0 && sink != nullptr) {
     sink->report({Severity::note,
-                  fmt::format("{} {} codes that the file has no type for: written as arithmetic on "
-                              "integers",
+                  fmt::format("{} {} codes that the file has no type for, or rows that are looked "
+                              "up: written as arithmetic on integers",
                               counted(count, "weight"), count == 1 ? "has" : "have"),
                   {}});
   }

@@ -36,6 +36,8 @@ using HasCodes = FunctionRef<bool(const NumberCode& code, std::span<const std::i
 /// format without scales reads them, or a cast, if they are integers. `sink`, which may be null, is
 /// told how many others there are, and which constants of such types nobody reads: they are left
 /// out.
+///
+/// `impossible` where a `quantize` makes codes of a format that is not uniform.
 [[nodiscard]] Expected<void> make_formats_explicit(
     Graph& graph, Sink* sink,
     HasCodes has_codes = [](const NumberCode& /*code*/, std::span<const std::int64_t> /*sums*/) {

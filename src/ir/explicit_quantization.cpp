@@ -273,6 +273,7 @@ bool is_defined_on_codes(std::string_view kind) {
                              std::string_view("QuantizeLinear"),
                              std::string_view("DequantizeLinear"),
                              std::string_view("GatherBlockQuantized"),
+                             std::string_view("MatMulBnb4"),
                              std::string_view("MatMulNBits"),
                              std::string_view("MatMulIntegerToFloat"),
                              std::string_view("QGemm")};

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "ir/regions.hpp"
+
 namespace quadrant::inline v0 {
 
 Expected<void> GraphRewriter::replace_uses(Value from, Value to, NodeId except) {
@@ -39,6 +41,7 @@ Expected<void> GraphEditor::set_value_name(Value value, std::string name) {
 }
 
 Expected<void> GraphEditor::erase(NodeId node) {
+  if (graph_->kind(node) == regions::input_kind) return {};  // a body takes it, read or not
   graph_->erase(node);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/regions.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -25,8 +26,9 @@ void put_in_place(Graph& graph, NodeId node, Value made) {
   while (!unread.empty()) {
     const NodeId next = unread.back();
     unread.pop_back();
-    const bool is_unread =
-        graph.contains(next) && graph.uses(next).empty() && graph.kind(next) != ops::Input::kind;
+    const bool is_unread = graph.contains(next) && graph.uses(next).empty() &&
+                           graph.kind(next) != ops::Input::kind &&
+                           graph.kind(next) != regions::input_kind;
     if (!is_unread) continue;
     for (const Value operand : graph.operands(next)) {
       if (!operand.is_absent()) unread.push_back(operand.node);

@@ -30,7 +30,7 @@ const TensorType* quantized_by_all(const Graph& graph, NodeId input) {
   for (const Use& use : graph.uses(input)) {
     if (graph.kind(use.user) != ops::Quantize::kind) return nullptr;
     const TensorType& codes = graph.type({use.user});
-    if (!codes.is_quantized()) return nullptr;
+    if (!codes.uniform()) return nullptr;
     if (common != nullptr && !mean_the_same(*common->uniform(), *codes.uniform())) {
       return nullptr;
     }

@@ -69,7 +69,7 @@ ScaledFormat with_contents(NumberFormat format, std::span<const Constant> conten
 
 Shape shape_of(const FormatPart& part, const Shape& tensor) {
   Shape groups = parameter_shape(tensor, part.groups);
-  if (part.values == 0) return groups;
+  if (part.values == 0 || !groups.is_ranked()) return groups;
   std::vector<Extent> extents(groups.extents().begin(), groups.extents().end());
   extents.emplace_back(part.values);
   return Shape(std::move(extents));

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "ir/regions.hpp"
 #include "ir/result_type.hpp"
+#include "quadrant/ir/ops/functions.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -111,9 +114,31 @@ Expected<void> infer_node(Graph& graph, NodeId id) {
 
 }  // namespace detail
 
+namespace {
+
+// A branch that is for other shapes is never run with these.
+bool may_never_run(const Graph& graph, const Regions& regions, NodeId node) {
+  for (std::uint32_t region = regions.of(node); region != Regions::model;
+       region = regions[region].outer) {
+    if (region == Regions::nowhere || graph.kind(regions[region].owner) == ops::If::kind)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Expected<void> infer_shapes(Graph& graph) {
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
-  for (const NodeId id : order) QUADRANT_CHECK(detail::infer_node(graph, id));
+  std::optional<Regions> regions;  // found where they matter: in most models, never
+  for (const NodeId id : order) {
+    auto inferred = detail::infer_node(graph, id);
+    if (inferred) continue;
+    if (!regions) {
+      QUADRANT_TRY(regions, Regions::find(graph));
+    }
+    if (!may_never_run(graph, *regions, id)) return inferred;
+  }
   return {};
 }
 

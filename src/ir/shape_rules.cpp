@@ -39,14 +39,14 @@ Expected<TensorType> infer_cast(NodeRef node) {
 
 Expected<TensorType> infer_quantize(NodeRef node) {
   const TensorType& real = *node.operand_type(0);
-  const UniformType* type = node.type().uniform().get();
-  if (!type) return invalid("the result of a quantize must have a quantized type");
+  const Quantization& to = node.type().quantization;
+  if (!to) return invalid("the result of a quantize must have a quantized type");
   if (real.is_quantized() ||
-      (real.element != ElementType::undefined && real.element != type->expressed)) {
+      (real.element != ElementType::undefined && real.element != to.expressed())) {
     return invalid(fmt::format("a quantize of {} to a type that expresses {}", to_string(real),
-                               to_string(type->expressed)));
+                               to_string(to.expressed())));
   }
-  return TensorType{type->storage, operand_shape(node, 0), node.type().quantization};
+  return TensorType{to.storage(), operand_shape(node, 0), to};
 }
 
 Expected<TensorType> infer_dequantize(NodeRef node) {
@@ -119,14 +119,16 @@ Expected<void> check_onnx_signature(NodeRef node) {
 
 namespace {
 
-// Numbers in a format that no arithmetic knows are stored, and read as reals: whoever computes on
-// codes may take them to be uniform.
+// Numbers in a format that no arithmetic knows are stored, or made of reals, and read as reals:
+// whoever computes on codes may take them to be uniform.
 Expected<void> check_formats(NodeRef node) {
   for (std::uint32_t i = 0; i < node.graph->result_count(node.id); ++i) {
-    if (!node.type(i).quantization.other() || node.graph->constant(node.id) != nullptr) continue;
+    if (!node.type(i).quantization.other() || node.graph->constant(node.id) != nullptr ||
+        node.kind() == ops::Quantize::kind)
+      continue;
     return invalid(
-        fmt::format("a result of type {}: only constants have formats that are not "
-                    "uniform",
+        fmt::format("a result of type {}: only constants, and results of quantize, have formats "
+                    "that are not uniform",
                     to_string(node.type(i))));
   }
   for (std::size_t i = 0; i < node.operands().size(); ++i) {

@@ -63,6 +63,13 @@ struct SmallFloat {
   return (bits & sign) != 0 ? -value : value;
 }
 
+/// The bits that stand for no number, of several those with the largest mantissa; empty where all
+/// stand for one.
+[[nodiscard]] constexpr std::optional<std::uint32_t> nan_bits(const SmallFloat& type) noexcept {
+  const std::uint32_t last = (1U << static_cast<unsigned>(type.exponent + type.mantissa)) - 1;
+  return static_cast<std::uint32_t>(type.finite) > last ? std::nullopt : std::optional(last);
+}
+
 /// The bits of `value`, sign included; empty where the type lacks the number. Of 0, those without a
 /// sign.
 [[nodiscard]] constexpr std::optional<int> small_float_bits(const SmallFloat& type,

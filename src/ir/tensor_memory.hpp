@@ -60,6 +60,8 @@ class ScratchMemory {
   [[nodiscard]] static Expected<ScratchMemory> take(std::uint64_t bytes);
   ScratchMemory(ScratchMemory&& other) noexcept
       : memory_(std::exchange(other.memory_, {})), bytes_(other.bytes_) {}
+  ScratchMemory(const ScratchMemory&) = delete;
+  ScratchMemory& operator=(const ScratchMemory&) = delete;
   ScratchMemory& operator=(ScratchMemory&&) = delete;
   ~ScratchMemory() {
     if (memory_) memory_->give_back(bytes_);

@@ -250,7 +250,10 @@ class Parser {
     const std::size_t at = scan_.position();
     QUADRANT_CHECK(scan_.expect("["));
     if (scan_.accept("...")) return left_out(at, "the scales");
-    if (!shape.is_static()) return scan_.error(at, "numbers of a format belong to a known shape");
+    Shape expected = shape_of(part, shape);
+    if (!expected.is_static()) {
+      return scan_.error(at, "how many numbers of the format there are depends on an open extent");
+    }
     std::vector<std::byte> bytes;
     std::int64_t count = 0;
     if (!scan_.accept("]")) {
@@ -261,7 +264,6 @@ class Parser {
       } while (scan_.accept(","));
       QUADRANT_CHECK(scan_.expect("]"));
     }
-    Shape expected = shape_of(part, shape);
     if (expected.element_count() != count) {
       return scan_.error(
           at, fmt::format("{} numbers where [{}] are needed", count, to_string(expected)));

@@ -15,8 +15,9 @@ Shape parameter_shape(const Shape& shape, const Granularity& granularity) {
     case Granularity::Kind::tensor:
       return Shape::scalar();
     case Granularity::Kind::axis:
-      return Shape{shape[granularity.axis]};
+      return Shape{shape.is_ranked() ? shape[granularity.axis] : Extent::open()};
     case Granularity::Kind::block: {
+      if (!shape.is_ranked()) return {};
       std::vector<Extent> extents(shape.extents().begin(), shape.extents().end());
       Extent& blocked = extents[static_cast<std::size_t>(granularity.axis)];
       blocked = blocked.transformed([&](std::int64_t extent) {

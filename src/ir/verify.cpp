@@ -28,8 +28,7 @@ tl::unexpected<Error> broken_rule(std::string message) {
 
 // --- quantized types ----------------------------------------------------------------------------
 
-// What is known of the shape of the scales: `parameter_shape` may not be asked for it before the
-// granularity is known to fit.
+// `parameter_shape` may not be asked before the granularity is known to fit.
 Expected<Shape> expected_parameters(const Granularity& granularity, const Shape& shape) {
   if (granularity.kind == Granularity::Kind::tensor) return parameter_shape(shape, granularity);
   if (granularity.axis < 0 || (shape.is_ranked() && granularity.axis >= shape.rank())) {
@@ -40,8 +39,7 @@ Expected<Shape> expected_parameters(const Granularity& granularity, const Shape&
   if (blocks && granularity.block_size < 1) {
     return broken_rule(fmt::format("quantized in blocks of {}", granularity.block_size));
   }
-  if (shape.is_ranked()) return parameter_shape(shape, granularity);
-  return blocks ? Shape() : Shape{Extent::open()};
+  return parameter_shape(shape, granularity);
 }
 
 Expected<void> check_scale_values(std::span<const double> scales) {

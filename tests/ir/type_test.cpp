@@ -2,7 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <string_view>
+#include <vector>
+
 #include "build.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 
 using namespace quadrant;
 
@@ -22,6 +27,22 @@ TEST_CASE("parameter_shape of extents that are unknown or zero") {
   CHECK(parameter_shape(shape, Granularity::per_block(0, 32)) == Shape{Extent::open(), 64});
   CHECK(parameter_shape(shape, Granularity::per_block(1, 32)) == Shape{Extent::open(), 2});
   CHECK(parameter_shape({0, 64}, Granularity::per_block(0, 32)) == Shape{0, 64});
+}
+
+TEST_CASE("parameter_shape of a shape of which nothing is known") {
+  CHECK(parameter_shape(Shape(), Granularity::per_tensor()) == Shape::scalar());
+  CHECK(parameter_shape(Shape(), Granularity::per_axis(3)) == Shape{Extent::open()});
+  CHECK(parameter_shape(Shape(), Granularity::per_block(3, 32)) == Shape());
+  for (const std::string_view text :
+       {"f8e4m3 * f32[axis=1] : f32", "f8e4m3 * f32[axis=1 block=2] : f32",
+        "table<4 x f16>[axis=1] : f32", "table<4 x f16>[axis=1 block=2] : f32"}) {
+    const auto format = parse_number_format(text);
+    REQUIRE(format);
+    const std::vector<FormatPart> parts = parts_of(*format);
+    for (const FormatPart& part : parts) {
+      CHECK_FALSE(shape_of(part, Shape()).is_static());
+    }
+  }
 }
 
 TEST_CASE("the expressed type of a tensor") {

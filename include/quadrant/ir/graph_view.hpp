@@ -14,7 +14,8 @@
 
 namespace quadrant::inline v0 {
 
-struct Operation;  // quadrant/ir/operations.hpp
+struct Operation;    // quadrant/ir/operations.hpp
+class Capabilities;  // quadrant/ir/capabilities.hpp
 
 /// A node. The generation tells a node from an earlier one that had the same index.
 struct NodeId {
@@ -83,6 +84,10 @@ class GraphView {
   /// schemes and gains then treat them by their traits, as the table's. They live as long as the
   /// graph and its copies. None, unless this is overridden.
   [[nodiscard]] virtual std::span<const Operation> operations() const noexcept;
+
+  /// What the IR can hold, which is asked before anything is decided. Null: everything, unless this
+  /// is overridden.
+  [[nodiscard]] virtual const Capabilities* capabilities() const noexcept { return nullptr; }
 
  protected:
   GraphView(const GraphView&) = default;

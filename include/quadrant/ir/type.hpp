@@ -44,8 +44,8 @@ struct Granularity {
   friend auto operator<=>(const Granularity&, const Granularity&) = default;
 };
 
-/// Shape of the scales (and zero points) of a tensor of shape `shape`: `[]`, `[extent of axis]`, or
-/// `shape` with the blocked axis divided by the block size, rounded up.
+/// Shape of scales and zero points of a tensor of that shape: `[]`, `[extent of axis]`, or `shape`
+/// with the blocked axis divided by the block size, rounded up. It has the axis, or is unranked.
 [[nodiscard]] Shape parameter_shape(const Shape& shape, const Granularity& granularity);
 
 /// Uniform affine quantization: real = scale * (code - zero_point).

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir/operations/row.hpp"
+#include "ir/packed_codes.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
 
@@ -128,7 +129,8 @@ inline constexpr std::array code_rows{
     roled("ccssssd",
           of_runtime("onnx.com.microsoft::MatMulIntegerToFloat", on_codes<multiplied_codes<1>, 2>)),
     roled("cds", of_runtime("onnx.com.microsoft::GatherBlockQuantized", nullptr)),
-    roled("dcsssd", of_runtime("onnx.com.microsoft::MatMulNBits", nullptr)),
+    roled("dcs", of_runtime(matmul_bnb4_kind, nullptr)),
+    roled("dcsssd", of_runtime(matmul_nbits_kind, nullptr)),
     roled("csscsscss", of_runtime("onnx.com.microsoft::QGemm",
                                   on_codes<gemm_of_codes, 8, ElementType::float32>)),
     roled("csscss",

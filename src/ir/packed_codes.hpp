@@ -1,0 +1,35 @@
+// Weights that ONNX Runtime's products hold packed, as constants of codes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/type.hpp"
+
+namespace quadrant::inline v0 {
+
+inline constexpr std::string_view matmul_nbits_kind = "onnx.com.microsoft::MatMulNBits";
+inline constexpr std::string_view matmul_bnb4_kind = "onnx.com.microsoft::MatMulBnb4";
+/// MatMulBnb4's tables, by its attribute quant_type.
+inline constexpr std::array bnb4_tables{FixedTable::fp4_bnb, FixedTable::nf4};
+
+/// Of rows, columns and blocks: beyond, counts of bits would not be below 63 bits.
+inline constexpr std::int64_t largest_packed_extent = std::int64_t{1} << 28U;
+
+/// A matrix [outputs, inputs]: codes, and what they stand for.
+struct UnpackedWeight {
+  Constant codes;  ///< unpacked when they are read
+  Quantization quantization;
+};
+
+/// The weight of a MatMulNBits or MatMulBnb4 of com.microsoft, with the same numbers. Empty where
+/// an extent is larger than `largest_packed_extent`, the node's weight is no constant, or no type
+/// here says the same: columns with blocks of their own, zero points that are real numbers, scales
+/// of zero, blocks that go on from one row to the next. Reads scales and zero points.
+[[nodiscard]] std::optional<UnpackedWeight> unpacked_weight(NodeRef product);
+
+}  // namespace quadrant::inline v0
