@@ -77,6 +77,17 @@ class CodeGrids {
   /// The group of an element.
   [[nodiscard]] std::size_t group_of(std::size_t element) const noexcept;
   [[nodiscard]] CodeGrid grid(std::size_t group) const noexcept;
+  /// Calls `body(i, grid)` for each of `count` elements; `first` is the one that i = 0 is.
+  template <class Body>
+  void for_each(std::size_t first, std::size_t count, Body body) const {
+    std::size_t known = group_count();
+    CodeGrid of_group;
+    groups_.for_each_element(first, count, [&](std::size_t i, std::size_t group) {
+      if (group != known) of_group = grid(group);
+      known = group;
+      body(i, of_group);
+    });
+  }
   /// Bytes of a code.
   [[nodiscard]] std::size_t width() const noexcept { return width_; }
 

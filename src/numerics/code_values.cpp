@@ -102,6 +102,13 @@ std::size_t CodeValues::place_among_thresholds(double value) const noexcept {
                                   thresholds_.begin());
 }
 
+std::uint32_t CodeValues::even_code(float value) const noexcept {
+  const auto wanted = static_cast<double>(value);
+  const std::size_t place = place_among_thresholds(wanted);  // the lower of two
+  const bool is_tie = place < thresholds_.size() && thresholds_[place] == wanted;
+  return codes_[is_tie && codes_[place] % 2 != 0 ? place + 1 : place];
+}
+
 float CodeValues::value_of(std::uint32_t code) const noexcept {
   if (!is_linear_) return code < by_code_.size() ? by_code_[code] : 0.0F;
   code &= (1U << static_cast<unsigned>(bits_)) - 1;

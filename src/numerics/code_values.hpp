@@ -54,6 +54,9 @@ class CodeValues {
     if (!is_linear_) return codes_[place];
     return static_cast<std::uint32_t>(static_cast<std::int32_t>(value_at(place) + zero_point_));
   }
+  /// The code of what is nearest to `value`, of codes that are floats: of two, the one whose last
+  /// bit is 0.
+  [[nodiscard]] std::uint32_t even_code(float value) const noexcept;
   /// The value of a code as stored, of the bits that the format has.
   [[nodiscard]] float value_of(std::uint32_t code) const noexcept;
 

@@ -9,6 +9,7 @@
 
 #include "numerics/format_decoder.hpp"
 #include "numerics/kernels/widen.hpp"
+#include "numerics/nearest_codes.hpp"
 #include "numerics/parameters.hpp"
 #include "numerics/pieces.hpp"
 #include "quadrant/support/assert.hpp"
@@ -159,6 +160,30 @@ class DecodedSource final : public ConstantSource {
   FormatDecoder decoder_;
 };
 
+class NearestSource final : public ConstantSource {
+ public:
+  NearestSource(Constant real, NearestCodes nearest)
+      : real_(std::move(real)), nearest_(std::move(nearest)) {}
+
+  [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
+    const std::size_t width = nearest_.width();
+    FloatReader reader(real_, end_of(offset, out.size(), width));
+    std::vector<std::byte> codes;
+    return read_computed(
+        offset, out, width,
+        [&](std::int64_t first, std::size_t count) -> Expected<std::span<const std::byte>> {
+          QUADRANT_TRY(const std::span<const float> values, reader.read(first, count));
+          codes.resize(count * width);
+          nearest_.find(values, static_cast<std::size_t>(first), codes);
+          return std::span<const std::byte>(codes);
+        });
+  }
+
+ private:
+  Constant real_;
+  NearestCodes nearest_;
+};
+
 // The source that holds codes as the integers of `storage`, which ParameterReader has accepted;
 // `rounding` where it rounds.
 template <template <class> class Source, class... Rounding>
@@ -193,18 +218,25 @@ T load(const std::byte* bytes) {
 
 }  // namespace
 
-Expected<Constant> quantized(const Constant& real, const std::shared_ptr<const UniformType>& type,
+Expected<Constant> quantized(const Constant& real, const Quantization& quantization,
                              const RoundingProfile& rounding) {
-  QUADRANT_ASSERT(real && type);
+  QUADRANT_ASSERT(real && quantization);
   if (!is_float(real.element())) {
     return fail(ErrorCode::impossible,
                 fmt::format("values of type {} cannot be quantized: only floats can",
                             to_string(real.element())));
   }
-  QUADRANT_TRY(ParameterReader parameters, ParameterReader::make(type, real.shape()));
+  const ElementType storage = quantization.storage();
+  if (quantization.other()) {
+    QUADRANT_TRY(NearestCodes nearest, NearestCodes::make(*quantization.other(), real.shape()));
+    return Constant::deferred(storage, real.shape(),
+                              std::make_shared<NearestSource>(real, std::move(nearest)));
+  }
+  QUADRANT_TRY(ParameterReader parameters,
+               ParameterReader::make(quantization.uniform(), real.shape()));
   return Constant::deferred(
-      type->storage, real.shape(),
-      make_source<QuantizedSource>(type->storage, real, std::move(parameters), rounding));
+      storage, real.shape(),
+      make_source<QuantizedSource>(storage, real, std::move(parameters), rounding));
 }
 
 Expected<Constant> dequantized(const Constant& codes, const Quantization& quantization) {

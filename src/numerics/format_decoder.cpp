@@ -99,23 +99,13 @@ float FormatDecoder::level(std::span<const std::byte> codes, std::size_t i,
   return table_[table * levels_ + std::min<std::size_t>(code, levels_ - 1)];
 }
 
-// Calls `body(element, group)`, elements counted from `first`, for `size` of them.
-template <class Body>
-void FormatDecoder::for_each(const Groups& groups, std::size_t first, std::size_t size, Body body) {
-  groups.for_each_run(static_cast<std::int64_t>(first), size,
-                      [&](std::size_t group, std::size_t position, std::size_t length) {
-                        for (std::size_t i = 0; i < length; ++i) {
-                          body(position + i, groups.interleaved() ? group + i : group);
-                        }
-                      });
-}
-
 void FormatDecoder::decode(std::span<const std::byte> codes, std::size_t first,
                            std::span<float> out) const {
-  for_each(tables_, first, out.size(),
-           [&](std::size_t i, std::size_t table) { out[i] = level(codes, i, table); });
+  tables_.for_each_element(first, out.size(), [&](std::size_t i, std::size_t table) {
+    out[i] = level(codes, i, table);
+  });
   if (scales_.size() == 0) return;
-  for_each(blocks_, first, out.size(), [&](std::size_t i, std::size_t block) {
+  blocks_.for_each_element(first, out.size(), [&](std::size_t i, std::size_t block) {
     if (!zero_points_.empty()) out[i] -= zero_points_[block];
     out[i] *= scales_.product(block, scales_.size());
     if (minima_.size() > 0) out[i] -= minima_.product(block, minima_.size());

@@ -40,8 +40,6 @@ class FormatDecoder {
 
   [[nodiscard]] float level(std::span<const std::byte> codes, std::size_t i,
                             std::size_t table) const noexcept;
-  template <class Body>
-  static void for_each(const Groups& groups, std::size_t first, std::size_t size, Body body);
 
   Groups blocks_;
   Groups tables_;  ///< a format without has one

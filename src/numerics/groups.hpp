@@ -78,6 +78,17 @@ class Groups {
     });
   }
 
+  /// The same element by element: calls `body(i, group)`, elements counted from `first`.
+  template <class Body>
+  void for_each_element(std::size_t first, std::size_t count, Body body) const {
+    for_each_run(static_cast<std::int64_t>(first), count,
+                 [&](std::size_t group, std::size_t position, std::size_t length) {
+                   for (std::size_t i = 0; i < length; ++i) {
+                     body(position + i, interleaved_ ? group + i : group);
+                   }
+                 });
+  }
+
   /// How many of the `count` runs of `length` neighbours, `step` apart from `first` on, are in the
   /// same groups as the first, place by place, and those groups neighbours as well: at least 1.
   [[nodiscard]] std::size_t runs_alike(std::int64_t first, std::int64_t step, std::size_t length,

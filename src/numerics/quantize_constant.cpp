@@ -14,7 +14,7 @@ Expected<void> quantize_constant(Graph& graph, NodeId id) {
   const Constant* const real = node.operand_constant(0);
   if (real == nullptr || !is_float(real->element())) return {};
   // Computed once, while the result is written.
-  const auto type = node.type().uniform();
+  const Quantization type = node.type().quantization;
   QUADRANT_TRY(const Constant codes, quantized(*real, type));
   const Value made = graph.add_constant(std::string(graph.value_name({id})), codes);
   graph.set_constant(made.node, codes, type);

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <functional>
 #include <numeric>
 #include <utility>
 
 #include "numerics/kernels/matrix_product.hpp"
+#include "support/merge_left.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
@@ -74,6 +76,11 @@ std::span<const double> SecondMoments::steps(std::size_t matrix) const noexcept 
   return std::span(steps_).subspan(matrix * width(), width());
 }
 
+void SecondMoments::divide_inputs(std::span<const double> factors) {
+  const std::size_t taps = steps_.size() / factors.size();
+  for (std::size_t i = 0; i < steps_.size(); ++i) steps_[i] /= factors[i / taps];
+}
+
 std::span<std::int64_t> SecondMoments::triangle(std::size_t matrix) noexcept {
   const std::size_t size = row_of_triangle(width());
   return std::span(sums_).subspan(matrix * size, size);
@@ -100,6 +107,99 @@ Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> in
     const std::size_t size = std::min(inputs_at_once, count - from);
     add_products(inputs.subspan(from * n, size * n), n, triangle(matrix));
   }
+  return {};
+}
+
+namespace {
+
+// A sum of products of two columns is bounded by those of their squares (Cauchy and Schwarz); these
+// bounds are not exact in double, so they leave some room.
+bool are_sums(std::span<const std::int64_t> triangle, std::size_t n, std::int64_t count) {
+  constexpr double most = SecondMoments::most_steps * SecondMoments::most_steps;
+  constexpr double slack = 1 + 1e-12;
+  const auto square = [&](std::size_t i) {
+    return static_cast<double>(triangle[row_of_triangle(i) + i]);
+  };
+  for (std::size_t i = 0; i < n; ++i) {
+    if (square(i) < 0 || square(i) > most * static_cast<double>(count)) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto product = static_cast<double>(triangle[row_of_triangle(i) + j]);
+      if (product * product > square(i) * square(j) * slack) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool SecondMoments::is_step(double step) noexcept {
+  constexpr double largest = 0x1p480;  // sums of squares of such inputs are finite
+  return step >= 0 && step <= largest;
+}
+
+Expected<SecondMoments> SecondMoments::from_sums(WeightMatrices layout, std::vector<double> steps,
+                                                 std::vector<std::int64_t> counts,
+                                                 std::vector<std::int64_t> sums) {
+  const std::size_t matrices = layout.matrices.size();
+  const std::size_t n = layout.columns.size();
+  if (steps.size() != matrices * n || counts.size() != matrices ||
+      sums.size() != matrices * row_of_triangle(n)) {
+    return fail(ErrorCode::invalid_model, "there are not as many sums as the layout says");
+  }
+  if (!std::ranges::all_of(steps, is_step)) {
+    return fail(ErrorCode::invalid_model, "a step of the grid is negative, or beyond all numbers");
+  }
+  SecondMoments made(std::move(layout), std::move(steps));
+  made.counts_ = std::move(counts);
+  made.sums_ = std::move(sums);
+  for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
+    const std::int64_t count = made.counts_[matrix];
+    const SecondMoments& seen = made;
+    if (count < 0 || count > largest_count || !are_sums(seen.triangle(matrix), n, count)) {
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("no {} inputs have the sums of matrix {}", count, matrix));
+    }
+  }
+  return made;
+}
+
+Expected<void> SecondMoments::check_merge(const SecondMoments& other) const {
+  if (layout_ != other.layout_ || steps_ != other.steps_) {
+    return fail(ErrorCode::usage, "moments that were counted on another grid cannot be added");
+  }
+  for (std::size_t matrix = 0; matrix < counts_.size(); ++matrix) {
+    if (counts_[matrix] + other.counts_[matrix] <= largest_count) continue;
+    return fail(ErrorCode::impossible,
+                fmt::format("more than {} inputs of one layer", largest_count));
+  }
+  return {};
+}
+
+Expected<void> SecondMoments::merge(const SecondMoments& other) {
+  QUADRANT_CHECK(check_merge(other));
+  std::ranges::transform(counts_, other.counts_, counts_.begin(), std::plus());
+  std::ranges::transform(sums_, other.sums_, sums_.begin(), std::plus());
+  return {};
+}
+
+Expected<void> SecondMomentsTable::merge(const SecondMomentsTable& other) {
+  for (const auto& [name, moments] : other.weights) {
+    const SecondMoments* const own = find(name);
+    if (own == nullptr) continue;
+    auto checked = own->check_merge(moments);
+    if (checked) continue;
+    checked.error().place.tensor = name;
+    return checked;
+  }
+  if (model.empty()) model = other.model;
+  if (model_hash == 0) model_hash = other.model_hash;
+  samples = saturating_add(samples, other.samples);
+  merge_left(left, other.left);
+  for (const auto& [name, moments] : other.weights) {
+    const auto [place, is_new] = weights.try_emplace(name, moments);
+    if (!is_new) QUADRANT_CHECK(place->second.merge(moments));
+  }
+  for (const LeftAlone& each : left) weights.erase(each.name);
   return {};
 }
 

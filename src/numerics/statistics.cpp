@@ -1,6 +1,10 @@
 #include "quadrant/numerics/statistics.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstddef>
 
 #include "numerics/finite.hpp"
@@ -82,6 +86,19 @@ void ChannelTable::merge(const ChannelTable& other) {
   for (std::size_t i = 0; i < channels.size(); ++i) channels[i].merge(other.channels[i]);
 }
 
+Expected<TensorStatistics> TensorStatistics::from_range(float lowest, float highest) {
+  if (!std::isfinite(lowest) || !std::isfinite(highest) || lowest > highest) {
+    return fail(ErrorCode::usage,
+                fmt::format("a range of statistics is two finite numbers, the lower one first: not "
+                            "{} to {}",
+                            lowest, highest));
+  }
+  TensorStatistics statistics(std::nullopt, false);
+  statistics.samples = 1;
+  statistics.add_lot(std::array{lowest, highest});
+  return statistics;
+}
+
 void TensorStatistics::add(const Tensor& tensor) {
   QUADRANT_ASSERT(is_float(tensor.element()));
   std::vector<float> widened;
@@ -143,6 +160,7 @@ const TensorStatistics* StatisticsTable::find(std::string_view name) const {
 
 void StatisticsTable::merge(const StatisticsTable& other) {
   if (model.empty()) model = other.model;
+  if (model_hash == 0) model_hash = other.model_hash;
   samples += other.samples;
   for (const auto& [name, statistics] : other.values) {
     const auto [place, is_new] = values.try_emplace(name, statistics);

@@ -33,10 +33,10 @@ Expected<void> check_present(const Tensor& tensor) {
 
 }  // namespace
 
-Expected<Tensor> quantize_tensor(const Tensor& real, const std::shared_ptr<const UniformType>& type,
+Expected<Tensor> quantize_tensor(const Tensor& real, const Quantization& quantization,
                                  const RoundingProfile& rounding) {
   QUADRANT_CHECK(check_present(real));
-  QUADRANT_TRY(const Constant codes, quantized(real.to_constant(), type, rounding));
+  QUADRANT_TRY(const Constant codes, quantized(real.to_constant(), quantization, rounding));
   return Tensor::from_constant(codes);
 }
 

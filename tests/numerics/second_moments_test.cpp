@@ -3,7 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
 #include <random>
+#include <span>
+#include <utility>
 #include <vector>
 
 using namespace quadrant;
@@ -81,4 +86,108 @@ TEST_CASE("rows that are not whole, and matrices that are not there, are refused
   SecondMoments none({{0}, {0}, {}}, {});
   CHECK_FALSE(none.add(0, std::vector<double>(1)));
   CHECK(none.add(0, {}));
+}
+
+namespace {
+
+std::vector<std::int64_t> sums_of(const SecondMoments& moments) {
+  std::vector<std::int64_t> sums;
+  for (std::size_t matrix = 0; matrix < 2; ++matrix) {
+    const auto own = moments.triangle(matrix);
+    sums.insert(sums.end(), own.begin(), own.end());
+  }
+  return sums;
+}
+
+}  // namespace
+
+TEST_CASE("parts add up to the whole, in any order") {
+  const std::vector<double> x = integers(std::size_t{3000} * 70, 3);
+  SecondMoments all = empty();
+  std::vector<SecondMoments> parts(3, empty());
+  for (std::size_t i = 0; i < 3000; ++i) {
+    const auto row = std::span(x).subspan(i * 70, 70);
+    REQUIRE(all.add(i % 2, row));
+    REQUIRE(parts[i % 3].add(i % 2, row));
+  }
+  SecondMoments sum = empty();
+  for (const std::size_t i : std::array<std::size_t, 3>{2, 0, 1}) REQUIRE(sum.merge(parts[i]));
+  CHECK(sum.fingerprint() == all.fingerprint());
+  CHECK(sums_of(sum) == sums_of(all));
+
+  const auto again = SecondMoments::from_sums(layout(), std::vector<double>(140, 0.25),
+                                              {all.count(0), all.count(1)}, sums_of(all));
+  REQUIRE(again);
+  CHECK(again->fingerprint() == all.fingerprint());
+}
+
+TEST_CASE("moments of another grid, and more inputs than there is room for, are not added") {
+  SecondMoments moments = empty();
+  const SecondMoments coarser(layout(), std::vector<double>(140, 0.5));
+  const auto refused = moments.merge(coarser);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::usage);
+  WeightMatrices fewer = layout();
+  fewer.matrices.pop_back();
+  CHECK_FALSE(moments.merge(SecondMoments(fewer, std::vector<double>(70, 0.25))));
+
+  const auto many = SecondMoments::from_sums(layout(), std::vector<double>(140, 0.25),
+                                             {SecondMoments::largest_count, 0}, sums_of(moments));
+  REQUIRE(many);
+  SecondMoments twice = *many;
+  const auto full = twice.merge(*many);
+  REQUIRE_FALSE(full);
+  CHECK(full.error().code == ErrorCode::impossible);
+  CHECK(twice.fingerprint() == many->fingerprint());
+}
+
+TEST_CASE("tables add up whole or not at all, and count no further than they can") {
+  SecondMoments seen = empty();
+  REQUIRE(seen.add(0, integers(70, 5)));
+  const SecondMoments coarser(layout(), std::vector<double>(140, 0.5));
+  SecondMomentsTable table{.weights = {{"a", seen}, {"b", seen}}, .samples = 3};
+  const SecondMomentsTable other{.weights = {{"a", seen}, {"b", coarser}, {"c", seen}},
+                                 .left = {{"d", "a reason"}},
+                                 .samples = 4,
+                                 .model = "m.onnx"};
+  const auto refused = table.merge(other);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().place.tensor == "b");
+  CHECK(table.weights.size() == 2);
+  CHECK(table.weights.at("a").fingerprint() == seen.fingerprint());
+  CHECK(table.left.empty());
+  CHECK(table.model.empty());
+  CHECK(table.samples == 3);
+
+  constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+  SecondMomentsTable many{.samples = most - 1};
+  REQUIRE(many.merge(SecondMomentsTable{.samples = 5}));
+  CHECK(many.samples == most);
+}
+
+TEST_CASE("sums that no inputs have are refused") {
+  SecondMoments moments = empty();
+  REQUIRE(moments.add(0, integers(std::size_t{20} * 70, 4)));
+  const std::vector<double> steps(140, 0.25);
+  const std::vector<std::int64_t> counts{20, 0};
+  const std::vector<std::int64_t> sums = sums_of(moments);
+  const auto is_refused = [&](std::vector<double> of_steps, std::vector<std::int64_t> of_counts,
+                              std::vector<std::int64_t> of_sums) {
+    const auto made = SecondMoments::from_sums(layout(), std::move(of_steps), std::move(of_counts),
+                                               std::move(of_sums));
+    return !made && made.error().code == ErrorCode::invalid_model;
+  };
+  CHECK_FALSE(is_refused(steps, counts, sums));
+  CHECK(is_refused(steps, {20}, sums));
+  CHECK(is_refused(steps, {20, -1}, sums));
+  CHECK(is_refused(steps, {1, 0}, sums));  // larger than one input can be
+  CHECK(is_refused(std::vector<double>(139, 0.25), counts, sums));
+  CHECK(is_refused(std::vector<double>(140, -0.25), counts, sums));
+  CHECK(is_refused(std::vector<double>(140, 1e300), counts, sums));  // squares are not finite
+  auto changed = sums;
+  changed[0] = -1;  // a square
+  CHECK(is_refused(steps, counts, changed));
+  changed = sums;
+  changed[1] = std::int64_t{1} << 60;  // a product far beyond those of the squares
+  CHECK(is_refused(steps, counts, changed));
 }

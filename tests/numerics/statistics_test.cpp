@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/find_encoding.hpp"
 #include "tensor_values.hpp"
 
 namespace quadrant {
@@ -49,6 +50,29 @@ TEST_CASE("statistics: by hand") {
   CHECK(statistics.mean() == 1.5);
   CHECK_FALSE(statistics.by_channel.has_value());
   CHECK(TensorStatistics().mean() == 0);
+}
+
+TEST_CASE("statistics: of a range that is known") {
+  const auto known = TensorStatistics::from_range(-1.5F, 4);
+  REQUIRE(known.has_value());
+  CHECK(known->histogram.min() == -1.5F);
+  CHECK(known->histogram.max() == 4);
+  CHECK(known->mean() == 1.25);
+  CHECK(known->histogram.memory() == 0);
+  // An encoding by range is that of the data of which these are the ends.
+  const auto seen = statistics_of({floats(Shape{4}, {-1.5F, 0.25F, 1, 4})});
+  const auto of_known =
+      find_encoding(known->histogram.min(), known->histogram.max(), EncodingRule::onnx());
+  const auto of_seen = find_encoding(seen.histogram.values(), -1.5, 4, EncodingRule::onnx());
+  REQUIRE(of_known.has_value());
+  CHECK(of_known->scale == doctest::Approx(5.5 / 255));
+  CHECK(*of_known == *of_seen);
+  CHECK(TensorStatistics::from_range(2, 2).has_value());
+  for (const auto& [low, high] : {std::pair(2.F, 1.F), {-infinity, 1.F}, {0.F, std::nanf("")}}) {
+    const auto refused = TensorStatistics::from_range(low, high);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code == ErrorCode::usage);
+  }
 }
 
 TEST_CASE("statistics: NaN and infinity spoil nothing else") {

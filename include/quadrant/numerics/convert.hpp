@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 
 #include "quadrant/ir/type.hpp"
@@ -18,16 +17,23 @@ namespace quadrant::inline v0 {
 ///
 ///   {0.5, 1.5, -400} by i8<-127:127>, scale 1  ->  i8 {0, 2, -127}
 ///
+/// In a format that is not uniform, each element becomes the code of what is nearest, whatever
+/// `rounding` says. Floats are what a cast makes of value / scale, both in float32: to nearest,
+/// ties to even, within the finite ones (ONNX QuantizeLinear with `saturate`); NaN becomes NaN. In
+/// other formats NaN is as 0.
+///
+/// `quantization`: not none.
+///
 /// Scales and zero points are read and checked right away, but where the scales are deferred and
 /// more than 16,384: then as they are needed, by those who read. `impossible`, with a message that
 /// names it: a storage type of more than 16 bits, a granularity that does not fit the shape, scales
 /// that are zero or not finite, zero points outside the range of codes.
 [[nodiscard]] Expected<Constant> quantized(
-    const Constant& real, const std::shared_ptr<const UniformType>& type,
+    const Constant& real, const Quantization& quantization,
     const RoundingProfile& rounding = RoundingProfile::onnx());
 
 /// The real values of `codes`, as float32: dequantize_value of each, or, of a format that is not
-/// uniform, what `decode` of encode.hpp says. `quantization`: not none. The rest is as above.
+/// uniform, what `decode` of encode.hpp says. The rest is as above.
 ///
 ///   i8 {0, 2, -127} of scale 0.5, zero point 1  ->  f32 {-0.5, 0.5, -64}
 [[nodiscard]] Expected<Constant> dequantized(const Constant& codes,

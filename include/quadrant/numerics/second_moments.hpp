@@ -7,8 +7,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/left_alone.hpp"
 
@@ -45,6 +47,15 @@ class SecondMoments {
   /// `steps`: of each column of each matrix, matrix by matrix; 0 where all inputs are 0, and for
   /// those that are missing.
   SecondMoments(WeightMatrices layout, std::vector<double> steps);
+  /// With `counts` inputs for each matrix and `sums` of them, as `triangle` has them, matrix by
+  /// matrix: to make again what was saved. `invalid_model` for what no inputs give.
+  [[nodiscard]] static Expected<SecondMoments> from_sums(WeightMatrices layout,
+                                                         std::vector<double> steps,
+                                                         std::vector<std::int64_t> counts,
+                                                         std::vector<std::int64_t> sums);
+
+  /// Whether a saved grid may have it.
+  [[nodiscard]] static bool is_step(double step) noexcept;
 
   [[nodiscard]] const WeightMatrices& layout() const noexcept { return layout_; }
   [[nodiscard]] std::span<const double> steps(std::size_t matrix) const noexcept;
@@ -55,9 +66,20 @@ class SecondMoments {
   /// most `most_steps`. `impossible` beyond `largest_count`, for a matrix that there is not, and
   /// for a row that is not whole.
   [[nodiscard]] Expected<void> add(std::size_t matrix, std::span<const double> inputs);
+  /// Adds what `other` has, as if its inputs had been added to this. `usage` where the two have not
+  /// the same layout and grid, `impossible` beyond `largest_count`; nothing is added then.
+  [[nodiscard]] Expected<void> merge(const SecondMoments& other);
+  /// The error of that.
+  [[nodiscard]] Expected<void> check_merge(const SecondMoments& other) const;
+
+  /// From now on, moments of inputs that are divided by so much: a positive number for each
+  /// channel. Each has as many neighbouring columns, of all matrices one after the other.
+  void divide_inputs(std::span<const double> factors);
 
   /// Inputs that were added to a matrix.
   [[nodiscard]] std::int64_t count(std::size_t matrix) const noexcept { return counts_[matrix]; }
+  /// Sums of x_i x_j for j <= i, in steps, row by row.
+  [[nodiscard]] std::span<const std::int64_t> triangle(std::size_t matrix) const noexcept;
   /// E[x x^T], row by row; zeros where nothing was added.
   [[nodiscard]] std::vector<double> mean(std::size_t matrix) const;
   /// Of each element of the weight, E[x^2] of the input that it is multiplied by, divided by the
@@ -70,9 +92,7 @@ class SecondMoments {
 
  private:
   [[nodiscard]] std::size_t width() const noexcept { return layout_.columns.size(); }
-  /// Sums of x_i x_j for j <= i.
   [[nodiscard]] std::span<std::int64_t> triangle(std::size_t matrix) noexcept;
-  [[nodiscard]] std::span<const std::int64_t> triangle(std::size_t matrix) const noexcept;
 
   WeightMatrices layout_;
   std::vector<double> steps_;
@@ -84,10 +104,20 @@ class SecondMoments {
 struct SecondMomentsTable {
   /// By the name of the weight's constant.
   std::map<std::string, SecondMoments, std::less<>> weights;
+  /// Some weights are rounded so that they come near to these, of the same extents, in place of
+  /// themselves: such as make up for errors in what they are multiplied by.
+  std::map<std::string, Constant, std::less<>> aims;
   /// Weights of products that are rounded without: by the names of their constants.
   std::vector<LeftAlone> left;
   std::size_t samples = 0;
+  std::string model{};           ///< a note for people: what it was made with
+  std::uint64_t model_hash = 0;  ///< that graph's `model_hash`; 0: not known
 
+  /// Adds what `other`, of the same model, has seen. A weight that one of them leaves is left, for
+  /// the lesser of two reasons; one that only one of them has stays. `samples` that are too many to
+  /// count stay at the largest number. Errors name the weight: those of SecondMoments::merge;
+  /// nothing is added then.
+  [[nodiscard]] Expected<void> merge(const SecondMomentsTable& other);
   /// Null where there are none.
   [[nodiscard]] const SecondMoments* find(std::string_view weight) const {
     const auto found = weights.find(weight);

@@ -12,6 +12,7 @@
 #include "quadrant/ir/tensor.hpp"
 #include "quadrant/numerics/exact_sum.hpp"
 #include "quadrant/numerics/histogram.hpp"
+#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -54,6 +55,11 @@ struct TensorStatistics {
     if (channel_axis) by_channel.emplace().axis = *channel_axis;
   }
 
+  /// For ranges that are known without data: as of one tensor of the two ends alone, without bins,
+  /// a hundred bytes or so. Encodings by range need no more; those that search find nothing in
+  /// between. `usage` where one end is not finite, or they are in the wrong order.
+  [[nodiscard]] static Expected<TensorStatistics> from_range(float lowest, float highest);
+
   std::uint64_t samples = 0;  ///< tensors that were added
   Histogram histogram;
   ExactSum sum;  ///< of the finite elements
@@ -76,10 +82,11 @@ struct StatisticsTable {
   std::string model;          ///< a note for people: what it was made with
   std::uint64_t samples = 0;  ///< that the model has seen
   std::map<std::string, TensorStatistics, std::less<>> values;
+  std::uint64_t model_hash = 0;  ///< that graph's `model_hash`; 0: not known
 
   /// Null where there are none of that name.
   [[nodiscard]] const TensorStatistics* find(std::string_view name) const;
-  /// As if this had seen what `other` has. Keeps its own note, if it has one.
+  /// As if this had seen what `other` has. Keeps its own note and hash, if it has them.
   void merge(const StatisticsTable& other);
   friend bool operator==(const StatisticsTable&, const StatisticsTable&) = default;
 };

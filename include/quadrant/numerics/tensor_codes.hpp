@@ -13,13 +13,14 @@
 
 namespace quadrant::inline v0 {
 
-/// The codes of `real`, a tensor of any float type, by `type`: a tensor of its storage type. Per
-/// tensor, axis or block, as the type says; each element by quantize_value of `rounding`, float64
-/// rounded to float32 first. Infinities saturate, NaN becomes the zero point.
+/// The codes of `real`, a tensor of any float type: a tensor of the storage type. Per tensor, axis
+/// or block, as the type says; each element by quantize_value of `rounding`, float64 rounded to
+/// float32 first. Infinities saturate, NaN becomes the zero point. Of a format that is not uniform,
+/// what quantized() says. `quantization`: not none.
 ///
 /// Errors are those of quantized() (convert.hpp). May be called from any thread.
 [[nodiscard]] Expected<Tensor> quantize_tensor(
-    const Tensor& real, const std::shared_ptr<const UniformType>& type,
+    const Tensor& real, const Quantization& quantization,
     const RoundingProfile& rounding = RoundingProfile::onnx());
 
 /// The real values of `codes`, of the type's storage, as float32: dequantize_value of each.
