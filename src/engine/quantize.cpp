@@ -8,6 +8,7 @@
 
 #include "engine/phases/data_pass.hpp"
 #include "engine/phases/make_plan.hpp"
+#include "quadrant/engine/dealt_nodes.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -47,13 +48,13 @@ Expected<void> check_names(const Registry& registry, const SchemeVetoes& vetoes)
 
 Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
                                    const Settings& settings, const Vetoes& vetoes,
-                                   std::vector<NodeId> order) {
+                                   std::vector<NodeId> order, const SchemeFacts& facts) {
   PhaseObserver nobody;
   PhaseObserver& observer = settings->observer != nullptr ? *settings->observer : nobody;
   const GainModel& gains = settings.gains();
   QUADRANT_CHECK(check_names(registry, settings->scheme_vetoes));
-  Eligibility eligibility = detect_eligibility(graph, order, registry, vetoes,
-                                               settings->scheme_vetoes, settings->value_vetoes);
+  Eligibility eligibility = detect_eligibility(
+      graph, order, registry, vetoes, settings->scheme_vetoes, settings->value_vetoes, facts);
   observer.after_eligibility(graph, eligibility);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
   observer.after_propagation(graph, requests);
@@ -110,16 +111,19 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
 // Phases 1 to 3 and the data pass. Each round vetoes what its data pass refused, so there are at
 // most as many rounds as weights; in practice two, and only when a weight holds NaN.
 Expected<Prepared> prepare(const GraphView& graph, const Registry& registry,
-                           const Settings& settings) {
+                           const Settings& settings, const DealtNodes& dealt) {
   SerialExecutor serial;
   Executor& executor = settings->executor != nullptr ? *settings->executor : serial;
   Vetoes vetoes = settings->vetoes;
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
   while (true) {
-    QUADRANT_TRY(Analysis analysis, analyze_ordered(graph, registry, settings, vetoes, order));
-    QUADRANT_TRY(DataPassResult found,
-                 run_data_pass(problem_of(graph, settings, analysis), analysis.selection,
-                               analysis.parameters, executor, settings->sink, settings->store));
+    QUADRANT_TRY(Analysis analysis,
+                 analyze_ordered(graph, registry, settings, vetoes, order, facts));
+    QUADRANT_TRY(
+        DataPassResult found,
+        run_data_pass(problem_of(graph, settings, analysis), analysis.selection,
+                      analysis.parameters, executor, settings->sink, settings->store, dealt));
     if (found.refused.empty()) return Prepared{std::move(analysis), std::move(found.data)};
     const bool is_planned = settings->plan != nullptr;
     if (settings->non_finite == NonFinitePolicy::refuse || is_planned) {
@@ -145,13 +149,37 @@ Expected<void> apply(GraphRewriter& editor, const GraphView& graph, const Settin
 Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
                            const QuantizeOptions& options) {
   QUADRANT_TRY(std::vector<NodeId> order, topological_order(graph));
-  return analyze_ordered(graph, registry, Settings(options), options.vetoes, std::move(order));
+  QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
+  return analyze_ordered(graph, registry, Settings(options), options.vetoes, std::move(order),
+                         facts);
+}
+
+namespace {
+
+// There are no others to deal to.
+DealtNodes to_nobody() {
+  static constexpr auto any = [](Value) { return 0.0; };
+  return {nullptr, any};
+}
+
+}  // namespace
+
+Expected<Analysis> decide(const GraphView& graph, const Registry& registry,
+                          const QuantizeOptions& options) {
+  const Settings settings(options);
+  QUADRANT_TRY(Prepared prepared, prepare(graph, registry, settings, to_nobody()));
+  return std::move(prepared.analysis);
 }
 
 Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
                                   const QuantizeOptions& options) {
+  return quantize(graph, registry, options, to_nobody());
+}
+
+Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
+                                  const QuantizeOptions& options, const DealtNodes& dealt) {
   const Settings settings(options);
-  QUADRANT_TRY(Prepared prepared, prepare(graph, registry, settings));
+  QUADRANT_TRY(Prepared prepared, prepare(graph, registry, settings, dealt));
   Graph rewritten = graph;
   GraphEditor editor(rewritten);
   QUADRANT_CHECK(apply(editor, graph, settings, prepared));
@@ -161,7 +189,7 @@ Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
 Expected<Analysis> quantize(GraphRewriter& graph, const Registry& registry,
                             const QuantizeOptions& options) {
   const Settings settings(options);
-  QUADRANT_TRY(Prepared prepared, prepare(graph.view(), registry, settings));
+  QUADRANT_TRY(Prepared prepared, prepare(graph.view(), registry, settings, to_nobody()));
   QUADRANT_CHECK(apply(graph, graph.view(), settings, prepared));
   return std::move(prepared.analysis);
 }

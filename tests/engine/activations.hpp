@@ -183,9 +183,7 @@ inline Expected<Value> Scheme::emit_codes(std::string_view kind, Value value, co
 }
 
 inline QUADRANT_DEQUANTIZER(Scheme)(Value quantized, RewriteContext& context) const {
-  const GraphView& graph = context.view();
-  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
-                      graph.type(quantized).expressed());
+  return context.dequantize(quantized);
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook

@@ -34,6 +34,7 @@ struct Option {
   std::vector<ConstraintId> reads;  ///< by operand
   Gain gain;                        ///< of the alternative and of storage, or of the codes taken
   bool gains_itself = false;        ///< the alternative has a gain above zero
+  std::uint32_t together = 0;       ///< in float: what it takes all of
 };
 
 /// A decision: for each node of the order, the index of its option.
@@ -218,20 +219,56 @@ class Oracle {
     std::vector<Option> options{{float_form, 0, all_float(node), {}, false}};
     for (std::uint32_t of = 0; of < problem_.registry.scheme_count(); ++of) {
       std::vector<Option> ways{options.front()};
-      for (std::uint32_t operand = 0; operand < options.front().reads.size(); ++operand) {
-        const std::size_t before = ways.size();
-        for (const auto& [form, gain] : takes(node, operand, of)) {
-          for (std::size_t i = 0; i < before; ++i) {
-            Option taking = ways[i];
-            taking.reads[operand] = form;
-            taking.gain += gain;
+      add_takes(node, of, ways);
+      options.insert(options.end(), ways.begin() + 1, ways.end());
+      for (const std::uint32_t number : sets_taken_together(node, of)) {
+        std::vector<Option> all{options.front()};
+        all.front().together = number;
+        for (const Benefit& benefit : problem_.requests.benefits(node)) {
+          if (benefit.together != number) continue;
+          all.front().reads[benefit.operand] = benefit.constraint;
+          all.front().gain += benefit.gain;
+        }
+        add_takes(node, of, all);
+        options.insert(options.end(), all.begin(), all.end());
+      }
+    }
+    return options;
+  }
+
+  // Besides what `ways` take already, one operand after the other. One that is read so in any case
+  // gains whatever that is worth.
+  void add_takes(NodeId node, std::uint32_t of, std::vector<Option>& ways) const {
+    const Option first = ways.front();
+    for (std::uint32_t operand = 0; operand < first.reads.size(); ++operand) {
+      const std::size_t before = ways.size();
+      for (const auto& [form, gain] : takes(node, operand, of)) {
+        const bool is_read_so = first.reads[operand] == form;
+        if (first.reads[operand] != float_form && !is_read_so) continue;
+        for (std::size_t i = 0; i < before; ++i) {
+          Option taking = ways[i];
+          taking.reads[operand] = form;
+          taking.gain += gain;
+          if (is_read_so) {
+            ways[i] = std::move(taking);
+          } else {
             ways.push_back(std::move(taking));
           }
         }
       }
-      options.insert(options.end(), ways.begin() + 1, ways.end());
     }
-    return options;
+  }
+
+  // By their numbers; those that lack an operand cannot be.
+  [[nodiscard]] std::set<std::uint32_t> sets_taken_together(NodeId node, std::uint32_t of) const {
+    std::set<std::uint32_t> found;
+    for (const Benefit& benefit : problem_.requests.benefits(node)) {
+      if (benefit.together != 0 && scheme(benefit.constraint) == of) found.insert(benefit.together);
+    }
+    for (const Benefit& benefit : problem_.requests.benefits(node)) {
+      if (benefit.request == no_request) found.erase(benefit.together);
+    }
+    return found;
   }
 
   // The forms of one scheme that the node asks for, of one operand, and what each is worth.
@@ -239,8 +276,9 @@ class Oracle {
                                                    std::uint32_t of) const {
     std::map<ConstraintId, Gain> found;
     for (const Benefit& benefit : problem_.requests.benefits(node)) {
-      const bool is_meant = benefit.takes_codes && benefit.request != no_request &&
-                            benefit.operand == operand && scheme(benefit.constraint) == of;
+      const bool is_meant = benefit.takes_codes && benefit.together == 0 &&
+                            benefit.request != no_request && benefit.operand == operand &&
+                            scheme(benefit.constraint) == of;
       if (is_meant) found[benefit.constraint] += benefit.gain;
     }
     return found;
@@ -302,6 +340,7 @@ class Oracle {
   [[nodiscard]] bool is_true(const Decision& decision, const Benefit& benefit) const {
     const Option& picked = option(decision, benefit.consumer);
     if (picked.form != float_form || benefit.request == no_request) return false;
+    if (benefit.together != 0) return picked.together == benefit.together;
     if (benefit.takes_codes) return picked.reads[benefit.operand] == benefit.constraint;
     const Value value = problem_.graph.operands(benefit.consumer)[benefit.operand];
     return made(decision, value) == benefit.constraint;
@@ -440,7 +479,14 @@ class Oracle {
       form = selection.produced(value);
       alternative = selection[value].alternative;
     }
+    std::uint32_t together = 0;
+    for (const Benefit& benefit : problem_.requests.benefits(node)) {
+      if (benefit.together != 0 && selection.is_realized(problem_.requests, benefit)) {
+        together = benefit.together;
+      }
+    }
     if (option.form != form || option.alternative != alternative) return false;
+    if (option.together != together) return false;
     for (std::uint32_t i = 0; i < option.reads.size(); ++i) {
       if (option.reads[i] != selection.read(node, i)) return false;
     }

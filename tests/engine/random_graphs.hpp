@@ -78,10 +78,17 @@ struct Wish {
   std::int64_t gain = of_model;  ///< always `of_model` where it does not take codes
 };
 
+/// What a node takes all of or nothing.
+struct Together {
+  std::int64_t gain = 0;  ///< or `of_model`
+  std::vector<Need> needs;
+};
+
 /// How a node behaves under one scheme.
 struct Behaviour {
   std::vector<Way> ways;
   std::vector<Wish> wishes;
+  std::vector<Together> together;
   Numbers produced;  ///< faces
   Numbers possible;  ///< faces that phase 1 names; empty: any
   Numbers stored;    ///< by face: gain of storing the results so; empty: they are not stored
@@ -131,6 +138,13 @@ inline std::vector<Way> decode_ways(const Numbers& code) {
   return ways;
 }
 
+// As ways, for no face.
+inline std::vector<Way> as_ways(std::span<const Together> together) {
+  std::vector<Way> ways;
+  for (const Together& all : together) ways.push_back({0, all.gain, all.needs});
+  return ways;
+}
+
 inline Numbers encode(std::span<const Wish> wishes) {
   Numbers code;
   for (const Wish& wish : wishes) {
@@ -157,6 +171,7 @@ inline void describe(Attributes& attributes, std::string_view scheme, const Beha
   };
   set("ways", detail::encode(behaviour.ways));
   set("wishes", detail::encode(behaviour.wishes));
+  set("together", detail::encode(detail::as_ways(behaviour.together)));
   set("produced", behaviour.produced);
   set("possible", behaviour.possible);
   set("stored", behaviour.stored);
@@ -425,6 +440,14 @@ struct Method final : quadrant::Method<detail::Declaration<S, Op>> {
         asks.take(wish.operand, {wish.face}, Gain{wish.gain});
       }
     }
+    for (const Way& all : detail::decode_ways(read(node, "together"))) {
+      const std::span<const Need> needs(all.needs);
+      if (all.gain == of_model) {
+        asks.take_all(needs);
+      } else {
+        asks.take_all(needs, Gain{all.gain});
+      }
+    }
     for (const std::int64_t face : read(node, "produced")) asks.produce({face});
   }
 
@@ -581,6 +604,7 @@ struct RandomOptions {
   int schemes = 1;
   bool couplings = true;  ///< some graphs have couplings
   bool given = true;      ///< some inputs come quantized
+  bool together = false;  ///< some nodes take several operands or none of them
 };
 
 namespace detail {
@@ -696,6 +720,9 @@ class RandomGraph {
     for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
       if (!node.operands[i].is_absent()) draw_wishes(i, behaviour.wishes);
     }
+    if (options_.together) {
+      for (std::size_t sets = below(3); sets > 0; --sets) draw_together(node, behaviour);
+    }
     if (chance(15)) behaviour.produced.push_back(face());
     if (chance(5)) behaviour.possible = {face()};
     if (chance(40)) behaviour.stored = draw(options_.faces, -3, 6, 0);
@@ -722,6 +749,14 @@ class RandomGraph {
     }
     if (!way.needs.empty() && chance(25)) way.gain = of_model;
     return way;
+  }
+
+  void draw_together(const BlueprintNode& node, Behaviour& behaviour) {
+    Together all{chance(80) ? between(-1, 8) : of_model, {}};
+    for (std::uint32_t i = 0; i < node.operands.size(); ++i) {
+      if (!node.operands[i].is_absent() && chance(70)) all.needs.push_back({i, Face{face()}});
+    }
+    if (!all.needs.empty()) behaviour.together.push_back(std::move(all));
   }
 
   // One of each face at most: asking twice for the same is no wish of its own.

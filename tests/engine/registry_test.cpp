@@ -61,7 +61,79 @@ Plan plan(const Registry& registry) {
   return analyze(graph, registry, {.gains = &gains})->plan;
 }
 
+// Schemes that are derived from one another.
+struct Base : Scheme {
+  QUADRANT_SCHEME(Base, toy::Colour, "base")
+  [[nodiscard]] std::string describe() const override { return "base"; }
+};
+QUADRANT_QUANTIZER(BaseRoot, Base, toy::Ops::Root){};
+QUADRANT_QUANTIZER(BasePass, Base, toy::Ops::Pass){};
+QUADRANT_QUANTIZER(BaseJoin, Base, toy::Ops::Join){};
+QUADRANT_DEQUANTIZER(Base)(Value quantized, RewriteContext& context) const {
+  return context.dequantize(quantized);
+}
+QUADRANT_METHODS(Base) {
+  add<BaseRoot>();
+  add<BasePass>();
+  add<BaseJoin>();
+}
+
+struct Middle : Base {
+  QUADRANT_SCHEME(Middle, toy::Colour, "middle")
+};
+QUADRANT_QUANTIZER(MiddlePass, Middle, toy::Ops::Pass){};
+QUADRANT_QUANTIZER(MiddleJoin, Middle, toy::Ops::Join){};
+QUADRANT_DEQUANTIZER(Middle)(Value quantized, RewriteContext& context) const {
+  return context.dequantize(quantized);
+}
+QUADRANT_METHODS(Middle) {
+  add<MiddlePass>();
+  add_all_of<Base>();
+  add<MiddleJoin>();
+}
+
+struct Last final : Middle {
+  QUADRANT_SCHEME(Last, toy::Colour, "last")
+};
+QUADRANT_QUANTIZER(LastJoin, Last, toy::Ops::Join){};
+QUADRANT_DEQUANTIZER(Last)(Value quantized, RewriteContext& context) const {
+  return context.dequantize(quantized);
+}
+QUADRANT_METHODS(Last) {
+  add_all_of<Middle>();
+  add<LastJoin>();
+}
+
 }  // namespace
+
+TEST_CASE("a scheme's own methods replace those that it inherits, whichever comes first") {
+  const Registry middle = *RegistryBuilder::of(Middle()).freeze();
+  CHECK(middle.find("root")->name() == "BaseRoot");
+  CHECK(middle.find("pass")->name() == "MiddlePass");
+  CHECK(middle.find("join")->name() == "MiddleJoin");
+  const Registry last = *RegistryBuilder::of(Last()).freeze();
+  CHECK(last.find("root")->name() == "BaseRoot");
+  CHECK(last.find("pass")->name() == "MiddlePass");
+  CHECK(last.find("join")->name() == "LastJoin");
+  // What it inherits twice and replaces is no matter, whichever comes first.
+  for (const bool is_first : {false, true}) {
+    auto mended = RegistryBuilder::of(Middle());  // with what it lists
+    Middle::Registration own(mended);
+    mended.inherit([&] {
+      if (is_first) Base::Registration(mended).add<BaseJoin>();
+      Base::Registration(mended).add<BasePass>();
+    });
+    const auto found = std::move(mended).freeze();
+    REQUIRE(found);
+    CHECK(found->find("pass")->name() == "MiddlePass");
+  }
+  // Two of its own are still a mistake.
+  auto builder = RegistryBuilder::of(Last());
+  Last::Registration(builder).add<LastJoin>();
+  const auto twice = std::move(builder).freeze();
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().message.find("'join' has 2 methods") != std::string::npos);
+}
 
 TEST_CASE("a registry finds what the scheme lists, each knowing its operation") {
   const Registry registry = toy::registry();

@@ -103,6 +103,9 @@ class Rewritten {
         return way.wanted == made->face && std::ranges::any_of(way.needs, is_it);
       });
     }
+    for (const auto& all : dice::detail::decode_ways(read("together"))) {
+      if (std::ranges::any_of(all.needs, is_it)) return true;
+    }
     return std::ranges::any_of(dice::detail::decode_wishes(read("wishes")), [&](const auto& wish) {
       return wish.takes_codes && wish.operand == operand && wish.face == form.face;
     });
@@ -156,8 +159,8 @@ TEST_CASE(
   std::size_t converted = 0;
   for (int round = 0; round < test::shortened(4000); ++round) {
     const int schemes = 1 + round % 2;
-    const dice::Blueprint blueprint =
-        dice::random_graph(random, {.most_nodes = 24, .schemes = schemes});
+    const dice::Blueprint blueprint = dice::random_graph(
+        random, {.most_nodes = 24, .schemes = schemes, .together = round % 4 >= 2});
     const dice::Built built = blueprint.build(random);
     const Registry registry = dice::registry(schemes);
     QuantizeOptions options = options_for(built);
@@ -190,6 +193,7 @@ TEST_CASE("the plan does not depend on the order in which the graph was built") 
   const auto check = [&](int graphs, int orders, dice::RandomOptions size) {
     for (int round = 0; round < graphs; ++round) {
       size.schemes = 1 + round % 2;
+      size.together = round % 4 >= 2;
       const dice::Blueprint blueprint = dice::random_graph(random, size);
       const Registry registry = dice::registry(size.schemes);
       std::optional<Plan> first;

@@ -262,16 +262,19 @@ TEST_CASE("all small graphs: greedy decides something possible, and never better
   MESSAGE(distance.print());
 }
 
-TEST_CASE("random graphs: greedy decides something possible, and never better than the best") {
+namespace {
+
+// Random graphs, by the number of schemes.
+void try_random_graphs(int rounds, bool together) {
   const std::uint64_t most_choices = test::shortened(std::uint64_t{50'000});
-  const int rounds = test::shortened(10'000);
   const std::array registries{dice::registry(1), dice::registry(2)};
   std::mt19937 random(20261120);
   std::array<Distance, 2> distances;
   int drawn_again = 0;
   for (int round = 0; round < rounds;) {
     const auto of = static_cast<std::size_t>(round % 2);
-    const auto blueprint = dice::random_graph(random, {.schemes = static_cast<int>(of) + 1});
+    const auto blueprint =
+        dice::random_graph(random, {.schemes = static_cast<int>(of) + 1, .together = together});
     Trial trial(blueprint, random, registries[of]);
     if (trial.choices() > most_choices) {
       ++drawn_again;
@@ -284,6 +287,16 @@ TEST_CASE("random graphs: greedy decides something possible, and never better th
   MESSAGE("one scheme: " << distances[0].print());
   MESSAGE("two schemes: " << distances[1].print());
   MESSAGE(drawn_again << " graphs with more than " << most_choices << " choices drawn again");
+}
+
+}  // namespace
+
+TEST_CASE("random graphs: greedy decides something possible, and never better than the best") {
+  try_random_graphs(test::shortened(10'000), false);
+}
+
+TEST_CASE("random graphs: the same where operands are taken together or not at all") {
+  try_random_graphs(test::shortened(3'000), true);
 }
 
 TEST_CASE("larger random graphs: greedy decides something possible") {

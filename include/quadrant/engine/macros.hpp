@@ -65,6 +65,10 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
   }                                                                                              \
   [[nodiscard]] ::quadrant::Expected<::quadrant::Value> leave(                                   \
       ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;          \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::SharedFacts> erased_prepare(                    \
+      const ::quadrant::GraphView& graph) const override {                                       \
+    return ::quadrant::detail::prepare(*this, graph);                                            \
+  }                                                                                              \
   [[nodiscard]] bool can_enter() const noexcept override {                                       \
     return ::quadrant::detail::HasEnter<scheme_type>;                                            \
   }                                                                                              \
@@ -93,6 +97,10 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
   [[nodiscard]] std::optional<::quadrant::ElementType> erased_storage_type(const void* of)       \
       const override {                                                                           \
     return ::quadrant::detail::storage_type(*this, of);                                          \
+  }                                                                                              \
+  [[nodiscard]] std::optional<::quadrant::TensorType> erased_type_of(                            \
+      const void* of, const ::quadrant::TensorType& real) const override {                       \
+    return ::quadrant::detail::type_of(*this, of, real);                                         \
   }                                                                                              \
   [[nodiscard]] bool can_resolve() const noexcept override {                                     \
     return ::quadrant::detail::HasResolve<scheme_type>;                                          \

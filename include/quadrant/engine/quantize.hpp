@@ -68,6 +68,12 @@ struct Analysis {
 [[nodiscard]] Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
                                          const QuantizeOptions& options = {});
 
+/// The same with the data pass, which reads the contents of what is to be codes: weights that hold
+/// NaN or infinity end it, or stay float, by `options.non_finite`. What `quantize` would do,
+/// undone.
+[[nodiscard]] Expected<Analysis> decide(const GraphView& graph, const Registry& registry,
+                                        const QuantizeOptions& options = {});
+
 struct QuantizeResult {
   Graph graph;        ///< quantized; contents of weights are still to be computed, while writing
   Analysis analysis;  ///< node ids in it are those of the graph that was given

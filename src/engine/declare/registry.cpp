@@ -77,14 +77,32 @@ RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme)
 void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMethod> method) {
   method->op_ = op;
   method->scheme_ = contents_->scheme.get();
+  distances_.insert_or_assign(method.get(), distance_);
   const auto [entry, added] = contents_->methods.try_emplace(std::string(op), std::move(method));
-  if (!added) duplicates_.push_back(std::move(method));  // which try_emplace has left alone
+  if (added) return;  // else try_emplace has left it alone
+  const std::uint32_t known = distances_.at(entry->second.get());
+  if (distance_ < known) {
+    entry->second.swap(method);
+    std::erase_if(duplicates_, [&](const auto& other) { return other->op() == op; });
+  }
+  if (distance_ == known) duplicates_.push_back(std::move(method));
 }
 
 void RegistryBuilder::add_of_rows(bool (*holds)(const Operation& row),
                                   std::unique_ptr<QuantizationMethod> method) {
   method->scheme_ = contents_->scheme.get();
-  contents_->of_rows.push_back({holds, std::move(method)});
+  const auto is_farther = [&](const auto& known) {
+    return distances_.at(known.method.get()) > distance_;
+  };
+  distances_.insert_or_assign(method.get(), distance_);
+  contents_->of_rows.insert(std::ranges::find_if(contents_->of_rows, is_farther),
+                            {holds, std::move(method)});
+}
+
+void RegistryBuilder::inherit(FunctionRef<void()> list) {
+  ++distance_;
+  list();
+  --distance_;
 }
 
 Expected<Registry> RegistryBuilder::freeze() && {

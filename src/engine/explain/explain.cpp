@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/phases/holding.hpp"
 namespace quadrant::inline v0 {
 namespace {
 
@@ -297,18 +298,45 @@ class Explainer {
   }
 
   [[nodiscard]] std::string why_not(const Benefit& benefit, Value operand) const {
+    if (benefit.together != 0) {
+      if (const auto other = why_not_all(benefit)) return *other;
+    }
     if (analysis_.selection.is_selected(operand)) {
       return "it reads it dequantized, as it was quantized " + selection_reason(operand);
+    }
+    const bool was_real = analysis_.eligibility.furthest_state(operand) != State::Quantizable;
+    if (was_real) {
+      const auto why = why_not_entered(graph_, registry_, analysis_.requests.constraints(), operand,
+                                       benefit.constraint);
+      if (why) return *why;
     }
     if (benefit.request == no_request) {
       const std::uint32_t scheme = analysis_.requests.constraints().scheme(benefit.constraint);
       return sentence(operand.node, scheme,
                       {{std::string(registry_.name(scheme))}, ineligible(operand.node, scheme)});
     }
-    if (analysis_.eligibility.furthest_state(operand) != State::Quantizable) {
+    if (was_real) {
       return "quantizing it for this reader costs more than it gains";
     }
     return selection_reason(operand);
+  }
+
+  // Of what is taken together, the operand that stands more in the way, if it is another one. Empty
+  // too where none does: something else was worth more.
+  [[nodiscard]] std::optional<std::string> why_not_all(const Benefit& benefit) const {
+    const RequestGraph& requests = analysis_.requests;
+    const auto is_in_the_way = [&](const Benefit& member) {
+      if (member.request == no_request || !requests[member.request].accepted) return 2;
+      const Request& request = requests[member.request];
+      const bool is_made = analysis_.selection.produced(request.value) == request.constraint;
+      return is_made || request.entry ? 0 : 1;
+    };
+    for (const Benefit& member : requests.benefits(benefit.consumer)) {
+      if (member.together != benefit.together) continue;
+      if (is_in_the_way(member) <= is_in_the_way(benefit)) continue;
+      return fmt::format("it takes it together with operand {} or not at all", member.operand);
+    }
+    return std::nullopt;
   }
 
   [[nodiscard]] const std::string* request_refusal(NodeId node) const {

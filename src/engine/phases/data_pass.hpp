@@ -2,6 +2,7 @@
 // written.
 #pragma once
 
+#include "quadrant/engine/dealt_nodes.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/ir/constant_store.hpp"
 #include "quadrant/support/diagnostics.hpp"
@@ -18,11 +19,12 @@ struct DataPassResult {
 /// Calls `examine` of every node whose results were selected, and the scheme's `resolve` for every
 /// group of values that share parameters, both in parallel on `executor`. Memory is bounded by what
 /// they keep, which goes to `store` unless that is null. An error of either (an unreadable file)
-/// ends the pass.
+/// ends the pass. Of ranks, which must have selected the same (`usage`), each examines a share, of
+/// about the same cost, and gets what the others found, as one message of all and into its store.
 [[nodiscard]] Expected<DataPassResult> run_data_pass(const SelectionProblem& problem,
                                                      const Selection& selection,
                                                      const ParameterTable& parameters,
                                                      Executor& executor, Sink* sink,
-                                                     ConstantStore* store = nullptr);
+                                                     ConstantStore* store, const DealtNodes& dealt);
 
 }  // namespace quadrant::inline v0

@@ -47,12 +47,14 @@ class EligibilityDetector {
  public:
   EligibilityDetector(const GraphView& graph, const std::vector<NodeId>& order,
                       const Registry& registry, const Vetoes& vetoes,
-                      const SchemeVetoes& of_schemes, const ValueVetoes& of_values)
+                      const SchemeVetoes& of_schemes, const ValueVetoes& of_values,
+                      const SchemeFacts& facts)
       : graph_(graph),
         order_(order),
         registry_(registry),
         vetoes_(vetoes),
-        of_schemes_(of_schemes) {
+        of_schemes_(of_schemes),
+        facts_(facts) {
     for (const auto& [value, reason] : of_values) result_.staying_float_.insert(value);
   }
 
@@ -67,6 +69,7 @@ class EligibilityDetector {
     result_.schemes_.resize(registry_.scheme_count());
     for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
       auto& found = result_.schemes_[scheme];
+      if (scheme < facts_.size()) found.facts = facts_[scheme];
       found.states = ValueMap<State>(numbering, State::Unquantized);
       found.causes.assign(graph_.index_bound(), EligibilityCause::no_method);
       found.methods.assign(graph_.index_bound(), nullptr);
@@ -79,7 +82,8 @@ class EligibilityDetector {
   // What a method sees of the nodes before its own.
   class States final : public EligibilityContext {
    public:
-    explicit States(const ValueMap<State>& states) noexcept : states_(&states) {}
+    States(const ValueMap<State>& states, const SharedFacts& facts) noexcept
+        : EligibilityContext(facts), states_(&states) {}
     [[nodiscard]] State state(Value value) const noexcept override { return (*states_)[value]; }
 
    private:
@@ -126,11 +130,11 @@ class EligibilityDetector {
     if (given) {
       // Its results are what they are; a Consumer may still gain from its operands.
       if (method->eligible_state() != State::Consumer) return;
-      const Verdict verdict = method->check_eligibility(ref, States(found.states));
+      const Verdict verdict = method->check_eligibility(ref, States(found.states, found.facts));
       if (verdict.state == State::Consumer) found.methods[node.index] = method;
       return;
     }
-    const Verdict verdict = method->check_eligibility(ref, States(found.states));
+    const Verdict verdict = method->check_eligibility(ref, States(found.states, found.facts));
     if (verdict.state == State::Unquantized) {
       if (stays_float) return;
       cause = verdict.why.empty() ? EligibilityCause::pattern : EligibilityCause::method;
@@ -162,13 +166,23 @@ class EligibilityDetector {
   const Registry& registry_;
   const Vetoes& vetoes_;
   const SchemeVetoes& of_schemes_;
+  const SchemeFacts& facts_;
   Eligibility result_;
 };
 
+Expected<SchemeFacts> prepare_schemes(const GraphView& graph, const Registry& registry) {
+  SchemeFacts facts;
+  for (std::uint32_t scheme = 0; scheme < registry.scheme_count(); ++scheme) {
+    QUADRANT_TRY(facts.emplace_back(), registry.scheme(scheme).erased_prepare(graph));
+  }
+  return facts;
+}
+
 Eligibility detect_eligibility(const GraphView& graph, const std::vector<NodeId>& order,
                                const Registry& registry, const Vetoes& vetoes,
-                               const SchemeVetoes& of_schemes, const ValueVetoes& of_values) {
-  return EligibilityDetector(graph, order, registry, vetoes, of_schemes, of_values).run();
+                               const SchemeVetoes& of_schemes, const ValueVetoes& of_values,
+                               const SchemeFacts& facts) {
+  return EligibilityDetector(graph, order, registry, vetoes, of_schemes, of_values, facts).run();
 }
 
 }  // namespace quadrant::inline v0

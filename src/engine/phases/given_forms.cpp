@@ -15,7 +15,9 @@ void request_own_form(NodeRef quantize, Asks<GivenForm>& asks) {
   if (form) {
     asks.take(0, *form);
   } else {
-    asks.refuse("its scales cannot be read");
+    asks.refuse(quantize.type().quantization.other()
+                    ? "it makes floats or indices, on which no kernel computes"
+                    : "its scales cannot be read");
   }
 }
 
@@ -27,12 +29,6 @@ Expected<void> take_codes_over(NodeRef quantize, RewriteContext& context) {
   const bool has_name = std::ranges::find(named, quantize.graph->kind(codes.node)) != named.end();
   if (has_name) return context.replace(quantize.result(), codes);
   return context.take_place(quantize.result(), codes, "_requantized");
-}
-
-Expected<Value> dequantize_given(Value quantized, RewriteContext& context) {
-  const GraphView& graph = context.view();
-  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
-                      graph.type(quantized).expressed());
 }
 
 Expected<Value> requantize_given(Value quantized, const GivenForm& to, RewriteContext& context) {

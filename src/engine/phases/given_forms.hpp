@@ -18,9 +18,6 @@ void request_own_form(NodeRef quantize, Asks<GivenForm>& asks);
 /// `quantize`, a `storage_cast`.
 [[nodiscard]] Expected<void> take_codes_over(NodeRef quantize, RewriteContext& context);
 
-/// For `Scheme::leave`: a `dequantize`.
-[[nodiscard]] Expected<Value> dequantize_given(Value quantized, RewriteContext& context);
-
 /// For `Scheme::convert`: a `dequantize` and a `quantize`.
 [[nodiscard]] Expected<Value> requantize_given(Value quantized, const GivenForm& to,
                                                RewriteContext& context);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
 
+#include "engine/phases/holding.hpp"
 #include "engine/phases/possible.hpp"
 #include "engine/policies/form_of.hpp"
 #include "engine/policies/prices.hpp"
@@ -25,7 +26,7 @@ class GainPropagator {
   [[nodiscard]] RequestGraph run() && {
     for (const NodeId node : order_ | ranges::views::reverse) post(node);
     for (const NodeId node : order_) resolve(node);
-    for (const Benefit& benefit : requests_.benefits_) add_flow(benefit);
+    for (const NodeId node : order_) add_flows(node);
     for (const NodeId node : order_ | ranges::views::reverse) pass_flow(node);
     return std::move(requests_);
   }
@@ -38,22 +39,27 @@ class GainPropagator {
     enum class Hook : std::uint8_t { request, callback };
 
     Collector(GainPropagator& run, NodeRef node, std::uint32_t scheme, Hook hook) noexcept
-        : run_(&run),
+        : RequestCollector(run.eligibility_.facts(scheme)),
+          run_(&run),
           node_(node),
           scheme_(scheme),
           hook_(hook),
           possible_(run.eligibility_, scheme) {}
 
     void need(std::uint32_t operand, const void* constraint) override {
-      QUADRANT_ASSERT(hook_ == Hook::callback);  // `request` has no alternatives to give
       RequestGraph& requests = run_->requests_;
       const ConstraintId id = intern(constraint);
+      if (hook_ == Hook::request) {
+        together_.push_back({node_.id, operand, id, no_request, true, Gain{}, 0});
+        return;
+      }
       const RequestId request = run_->ask(node_.operand(operand), id, true);
       requests.needs_.push_back({request, operand});
       if (request != no_request) run_->asked_.push_back({request, operand});
       worth_ += worth(operand, id, {.takes_codes = true, .makes_codes = true});
     }
     void end_alternative(std::optional<Gain> gain) override {
+      QUADRANT_ASSERT(hook_ == Hook::callback);  // `request` has no alternatives to give
       RequestGraph& requests = run_->requests_;
       const auto end = static_cast<std::uint32_t>(requests.needs_.size());
       requests.alternatives_.push_back({first_need_, end - first_need_, gain.value_or(worth_)});
@@ -71,6 +77,27 @@ class GainPropagator {
       run_->requests_.benefits_.push_back(
           {node_.id, operand, id, request, takes_codes,
            gain ? *gain : worth(operand, id, {.takes_codes = takes_codes})});
+    }
+    void end_taking(std::optional<Gain> gain) override {
+      QUADRANT_ASSERT(hook_ == Hook::request);  // `callback` answers, and asks for nothing itself
+      const std::uint32_t number = ++run_->together_;
+      const auto count = static_cast<std::int64_t>(together_.size());
+      bool can_be_had = true;
+      for (std::int64_t i = 0; i < count; ++i) {
+        Benefit& member = together_[static_cast<std::size_t>(i)];
+        member.together = number;
+        member.gain = gain ? Gain{share_of(gain->amount(), i, count)}
+                           : worth(member.operand, member.constraint, {.takes_codes = true});
+        member.request = run_->ask(node_.operand(member.operand), member.constraint, true);
+        can_be_had = can_be_had && member.request != no_request;
+      }
+      for (const Benefit& member : together_) {
+        // One that is absent is nothing that could be told of.
+        if (node_.operand(member.operand).is_absent()) continue;
+        if (can_be_had) run_->asked_.push_back({member.request, member.operand});
+        run_->requests_.benefits_.push_back(member);
+      }
+      together_.clear();
     }
     void produce(const void* constraint) override {
       QUADRANT_ASSERT(hook_ == Hook::request);
@@ -111,6 +138,7 @@ class GainPropagator {
     Possible possible_;
     std::uint32_t first_need_ = static_cast<std::uint32_t>(run_->requests_.needs_.size());
     Gain worth_;
+    std::vector<Benefit> together_;  // what is open, in `request`
     const std::string* refusal_ = nullptr;
   };
 
@@ -225,6 +253,7 @@ class GainPropagator {
     if (!takes_part) return;
     const auto first_benefit = static_cast<std::uint32_t>(requests_.benefits_.size());
     asked_.clear();
+    together_ = 0;
     for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
       const QuantizationMethod* method = eligibility_.method(node, scheme);
       if (method != nullptr) post(node, scheme, *method);
@@ -255,6 +284,13 @@ class GainPropagator {
             requests_.reasons_->keep("the quantizations that are given here do not include it");
         return;
       }
+      if (const auto why_not = why_none_is_held(*leading, constraint)) {
+        requests_[id].refusal = requests_.reasons_->keep(*why_not);
+        for_each_sibling(*leading, scheme, [&](Value sibling) {
+          requests_[requests_.find(sibling, constraint)].refusal = requests_[id].refusal;
+        });
+        return;
+      }
       const auto first = static_cast<std::uint32_t>(requests_.alternatives_.size());
       Collector collector(*this, ref, scheme, Collector::Hook::callback);
       method.erased_callback(requests_.constraints().get(constraint), ref, collector);
@@ -268,6 +304,16 @@ class GainPropagator {
       for_each_sibling(*leading, scheme,
                        [&](Value sibling) { answer(requests_.find(sibling, constraint)); });
     });
+  }
+
+  // A node makes all its results in one form, so the IR must hold all of them.
+  [[nodiscard]] std::optional<std::string> why_none_is_held(Value lead, ConstraintId form) {
+    const ConstraintTable& constraints = requests_.constraints();
+    auto found = why_not_held(graph_, registry_, constraints, lead, form);
+    for_each_sibling(lead, constraints.scheme(form), [&](Value sibling) {
+      if (!found) found = why_not_held(graph_, registry_, constraints, sibling, form);
+    });
+    return found;
   }
 
   // --- acceptance ------------------------------------------------------------------------------
@@ -310,6 +356,19 @@ class GainPropagator {
   }
 
   // --- flow ------------------------------------------------------------------------------------
+  void add_flows(NodeId node) {
+    const auto benefits = requests_.benefits(node);
+    const auto is_lost = [&](const Benefit& benefit) {
+      return std::ranges::any_of(benefits, [&](const Benefit& other) {
+        return other.together == benefit.together &&
+               (other.request == no_request || !requests_[other.request].accepted);
+      });
+    };
+    for (const Benefit& benefit : benefits) {
+      if (benefit.together == 0 || !is_lost(benefit)) add_flow(benefit);
+    }
+  }
+
   void add_flow(const Benefit& benefit) {
     if (benefit.request == no_request) return;
     Request& request = requests_[benefit.request];
@@ -348,18 +407,19 @@ class GainPropagator {
   void share_flow(std::int64_t flow, std::span<const Need> needs) {
     if (needs.empty()) return;
     const auto count = static_cast<std::int64_t>(needs.size());
-    const std::int64_t unit = flow < 0 ? -1 : 1;
-    std::int64_t remainder = flow % count;
-    for (const Need& need : needs) {
-      std::int64_t share = flow / count;
-      if (remainder != 0) {
-        share += unit;
-        remainder -= unit;
-      }
-      if (std::ranges::find(reached_, need.request) == reached_.end()) {
-        requests_[need.request].flow += Gain{share};
+    for (std::int64_t i = 0; i < count; ++i) {
+      const RequestId request = needs[static_cast<std::size_t>(i)].request;
+      if (std::ranges::find(reached_, request) == reached_.end()) {
+        requests_[request].flow += Gain{share_of(flow, i, count)};
       }
     }
+  }
+  // The part of `amount` that is the `which`-th of `count`, all of which add up to it.
+  [[nodiscard]] static std::int64_t share_of(std::int64_t amount, std::int64_t which,
+                                             std::int64_t count) noexcept {
+    const std::int64_t remainder = amount % count;
+    const std::int64_t unit = remainder < 0 ? -1 : 1;
+    return amount / count + (which < remainder * unit ? unit : 0);
   }
 
   const GraphView& graph_;
@@ -376,6 +436,7 @@ class GainPropagator {
   };
   std::vector<Asked> asked_;        // by the node at hand, as codes
   std::vector<RequestId> reached_;  // scratch of pass_flow
+  std::uint32_t together_ = 0;      // how many `take_all` of the node at hand there were
 };
 
 RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,

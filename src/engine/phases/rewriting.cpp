@@ -58,6 +58,23 @@ std::string RewriteContext::free_node_name(const std::string& wanted) {
   return name;
 }
 
+Expected<Value> RewriteContext::dequantize(Value quantized) {
+  return emit(ops::Dequantize::kind, {quantized}, std::string(view().value_name(quantized)),
+              view().type(quantized).expressed());
+}
+
+Expected<Value> RewriteContext::quantize(Value real, Quantization to) {
+  const TensorType& reals = view().type(real);
+  if (reals.element != ElementType::undefined && reals.element != to.expressed()) {
+    return fail(ErrorCode::impossible,
+                fmt::format("floats of {} as a type of {}", to_string(reals.element),
+                            to_string(to.expressed())),
+                {.tensor = std::string(view().value_name(real))});
+  }
+  TensorType type{to.storage(), reals.shape, std::move(to)};
+  return emit(ops::Quantize::kind, {real}, std::string(view().value_name(real)), std::move(type));
+}
+
 Expected<Value> RewriteContext::emit_constant(std::string name, Constant contents,
                                               Quantization quantization) {
   NodeSpec spec;

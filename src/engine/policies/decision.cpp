@@ -17,9 +17,13 @@ namespace {
 // What `forward` offers for one node: the requests that became available.
 class Availability final : public ForwardContext {
  public:
-  Availability(Value lead, std::uint32_t scheme, const RequestGraph& requests,
+  Availability(Value lead, std::uint32_t scheme, const SelectionProblem& problem,
                const Selection& selection)
-      : lead_(lead), scheme_(scheme), requests_(&requests), selection_(&selection) {}
+      : ForwardContext(problem.eligibility.facts(scheme)),
+        lead_(lead),
+        scheme_(scheme),
+        requests_(&problem.requests),
+        selection_(&selection) {}
 
   [[nodiscard]] const void* selected(Value parent) const noexcept override {
     const ConstraintId form = selection_->produced(parent);
@@ -251,7 +255,7 @@ void Decision::find_candidates(NodeId node, std::uint32_t scheme) {
   });
   // Lazy: nobody asks, nothing is computed.
   if (!lead || problem_.requests.first(*lead) == no_request) return;
-  Availability availability(*lead, scheme, problem_.requests, selection_);
+  Availability availability(*lead, scheme, problem_, selection_);
   const QuantizationMethod& method = *problem_.eligibility.method(node, scheme);
   method.erased_forward({&problem_.graph, node}, availability);
   SelectionCause cause = SelectionCause::refused;
@@ -331,15 +335,39 @@ Gain Decision::gain_in_float(NodeId node) const {
     total += asking > problem_.requests.asked_uses(value) ? most : sum;
   });
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    if (benefit.request == no_request) continue;
-    if (!benefit.takes_codes) {
+    if (benefit.is_of_taking()) {
+      total += gain_alone(benefit);
+    } else if (benefit.is_of_holding()) {
       const Request& request = problem_.requests[benefit.request];
       if (selection_.produced(request.value) == request.constraint) total += benefit.gain;
-    } else if (const auto cost = cost_of_reading(benefit.request)) {
-      total += std::max(Gain{}, benefit.gain + *cost);
     }
   }
-  return total;
+  // One of the sets comes true at most.
+  Gain most;
+  for (const auto& members : problem_.requests.taken_together(node)) {
+    most = std::max(most, gain_together(members));
+  }
+  return total + most;
+}
+
+// What it is worth at most to read the codes of one operand, taken by itself.
+Gain Decision::gain_alone(const Benefit& benefit) const {
+  const auto cost = cost_of_reading(benefit.request);
+  return cost ? std::max(Gain{}, benefit.gain + *cost) : Gain{};
+}
+
+// The same of all `members`, over what their operands are taken for alone.
+Gain Decision::gain_together(std::span<const Benefit* const> members) const {
+  Gain gain;
+  for (const Benefit* member : members) {
+    const std::optional<Gain> cost = cost_of_reading(member->request);
+    if (!cost) return {};
+    gain += member->gain + *cost;
+    for (const Benefit& other : problem_.requests.benefits(member->consumer, member->operand)) {
+      if (other.is_of_taking()) gain = gain - gain_alone(other);
+    }
+  }
+  return gain;
 }
 
 // Canonical: the larger gain, then the smaller constraint, never who came first.
@@ -364,33 +392,63 @@ void Decision::select(const Candidate& best) {
 // Decides which operands a node that makes floats reads as codes. Those are of one scheme, whose
 // rewriter will see to it.
 void Decision::decide_reads(NodeId node) {
-  using ByOperand = std::map<std::uint32_t, Taken>;
-  std::map<std::uint32_t, ByOperand> by_scheme;
+  std::map<std::uint32_t, Reading> by_scheme = takes_alone(node);
+  std::optional<Reading> winner;
+  const auto consider = [&](Reading reading) {
+    if (!winner || reading.gain > winner->gain) winner = std::move(reading);
+  };
+  for (const auto& members : problem_.requests.taken_together(node)) {
+    const std::uint32_t scheme = problem_.requests.constraints().scheme(members[0]->constraint);
+    const auto alone = by_scheme.find(scheme);
+    auto all = with_all_of(members, alone == by_scheme.end() ? Reading{} : alone->second);
+    if (all && all->gain >= Gain{}) consider(*std::move(all));
+  }
+  for (auto& [scheme, alone] : by_scheme) consider(std::move(alone));
+  if (!winner) return;
+  const auto take = [&](const Benefit& benefit) {
+    selection_.realized_[problem_.requests.index(benefit)] = 1;
+    read(node, benefit.operand, problem_.requests[benefit.request]);
+  };
+  for (const Benefit* member : winner->together) take(*member);
+  for (const auto& [operand, taken] : winner->alone) take(*taken.benefit);
+}
+
+// By scheme: of each operand the best, if it is worth it. What is held is settled, too.
+std::map<std::uint32_t, Decision::Reading> Decision::takes_alone(NodeId node) {
+  std::map<std::uint32_t, Reading> by_scheme;
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
-    if (benefit.request == no_request) continue;
+    if (benefit.request == no_request || benefit.together != 0) continue;
     const Request& request = problem_.requests[benefit.request];
     if (!benefit.takes_codes) {
       const bool is_true = selection_.produced(request.value) == request.constraint;
       selection_.realized_[problem_.requests.index(benefit)] = is_true ? 1 : 0;
     } else if (const auto gain = gain_of_taking(benefit); gain && *gain >= Gain{}) {
-      Taken& best = by_scheme[scheme_of(request)][benefit.operand];
+      Taken& best = by_scheme[scheme_of(request)].alone[benefit.operand];
       if (beats({&benefit, *gain}, best)) best = {&benefit, *gain};
     }
   }
-  const ByOperand* winner = nullptr;
-  Gain winning;
-  for (const auto& [scheme, operands] : by_scheme) {
-    Gain total;
-    for (const auto& [operand, taken] : operands) total += taken.gain;
-    if (winner != nullptr && total <= winning) continue;
-    winner = &operands;
-    winning = total;
+  for (auto& [scheme, reading] : by_scheme) {
+    for (const auto& [operand, taken] : reading.alone) reading.gain += taken.gain;
   }
-  if (winner == nullptr) return;
-  for (const auto& [operand, taken] : *winner) {
-    selection_.realized_[problem_.requests.index(*taken.benefit)] = 1;
-    read(node, operand, problem_.requests[taken.benefit->request]);
+  return by_scheme;
+}
+
+// All of `members`, and of what is taken `alone` what goes with that. Empty: it cannot be had.
+std::optional<Decision::Reading> Decision::with_all_of(std::span<const Benefit* const> members,
+                                                       const Reading& alone) const {
+  Reading found{alone.alone, {members.begin(), members.end()}, {}};
+  for (const Benefit* member : members) {
+    const std::optional<Gain> gain = gain_of_taking(*member);
+    if (!gain) return std::nullopt;
+    found.gain += *gain;
+    found.alone.erase(member->operand);
+    for (const Benefit& other : problem_.requests.benefits(member->consumer, member->operand)) {
+      if (!other.is_of_taking() || other.constraint != member->constraint) continue;
+      found.alone[member->operand] = {&other, other.gain};
+    }
   }
+  for (const auto& [operand, taken] : found.alone) found.gain += taken.gain;
+  return found;
 }
 
 // What reading the codes is worth, over reading floats. Empty: they cannot be had.

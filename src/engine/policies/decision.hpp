@@ -1,6 +1,7 @@
 // A selection in the making: the walk that decides value after value, and what mends it afterwards.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -55,6 +56,12 @@ class Decision {
     const Benefit* benefit = nullptr;
     Gain gain;  // over reading floats
   };
+  // What a node in float reads as codes of one scheme.
+  struct Reading {
+    std::map<std::uint32_t, Taken> alone;  // by operand
+    std::vector<const Benefit*> together;
+    Gain gain;  // over reading floats
+  };
 
   // The walk.
   void decide_results(NodeId node, const ValueMap<RequestId>* planned);
@@ -65,7 +72,12 @@ class Decision {
   [[nodiscard]] bool is_coupling_kept(const Request& request) const;
   [[nodiscard]] std::optional<Candidate> candidate(RequestId id) const;
   [[nodiscard]] Gain gain_in_float(NodeId node) const;
+  [[nodiscard]] Gain gain_alone(const Benefit& benefit) const;
+  [[nodiscard]] Gain gain_together(std::span<const Benefit* const> members) const;
   [[nodiscard]] bool beats(const Candidate& a, const Candidate& b) const;
+  [[nodiscard]] std::map<std::uint32_t, Reading> takes_alone(NodeId node);
+  [[nodiscard]] std::optional<Reading> with_all_of(std::span<const Benefit* const> members,
+                                                   const Reading& alone) const;
   [[nodiscard]] std::optional<Gain> gain_of_taking(const Benefit& benefit) const;
   [[nodiscard]] bool beats(const Taken& a, const Taken& b) const;
   void select(const Candidate& best);
@@ -87,7 +99,7 @@ class Decision {
   // What a solver found.
   [[nodiscard]] const Label* first_in_codes(std::span<const Label> labels) const;
   void adopt_label(const Label& label);
-  void adopt_reads(NodeId node, std::span<const ConstraintId> forms);
+  void adopt_reads(NodeId node, std::span<const ConstraintId> forms, std::uint32_t together);
   void adopt_reason(NodeId node, const Label* open, const Selection& walked);
   void find_contributions();
 

@@ -15,7 +15,7 @@ void Decision::adopt(const SelectionModel& model, const Labelling& labelling,
     } else {
       adopt_label(label);
     }
-    adopt_reads(node, labelling.reads[node]);
+    adopt_reads(node, labelling.reads[node], label.together);
   }
   find_conversions();
   find_contributions();
@@ -79,7 +79,9 @@ void Decision::adopt_reason(NodeId node, const Label* open, const Selection& wal
   });
 }
 
-void Decision::adopt_reads(NodeId node, std::span<const ConstraintId> forms) {
+// `together`: what it takes all of, of a node in float.
+void Decision::adopt_reads(NodeId node, std::span<const ConstraintId> forms,
+                           std::uint32_t together) {
   const auto reads = selection_.reads_[node];
   for (std::size_t i = 0; i < forms.size(); ++i) reads[i].form = forms[i];
   const bool is_float = !selected_lead(node);
@@ -87,7 +89,8 @@ void Decision::adopt_reads(NodeId node, std::span<const ConstraintId> forms) {
     if (!is_float || benefit.request == no_request) continue;
     const auto& read = reads[benefit.operand];
     const ConstraintId held = benefit.takes_codes ? read.form : selection_.produced(read.value);
-    const bool is_true = held == benefit.constraint;
+    const bool is_true =
+        benefit.together != 0 ? benefit.together == together : held == benefit.constraint;
     selection_.realized_[problem_.requests.index(benefit)] = is_true ? 1 : 0;
   }
 }

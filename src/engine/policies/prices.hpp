@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/phases/holding.hpp"
 #include "engine/policies/form_of.hpp"
 #include "quadrant/engine/declare/constraint.hpp"
 #include "quadrant/engine/declare/registry.hpp"
@@ -40,6 +41,13 @@ class Prices {
     const FormChange change{graph_, value, form_of(*registry_, *constraints_, from),
                             form_of(*registry_, *constraints_, to)};
     const Scheme& scheme = registry_->scheme(constraints_->scheme(from == float_form ? to : from));
+    if (from == float_form && why_not_entered(*graph_, *registry_, *constraints_, value, to)) {
+      return std::nullopt;
+    }
+    if (from != float_form && to != float_form &&
+        why_not_held(*graph_, *registry_, *constraints_, value, to)) {
+      return std::nullopt;
+    }
     const auto price = scheme.erased_price(change, *gains_);
     return price ? std::optional(std::min(*price, Gain{})) : std::nullopt;  // a cost, never a gain
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "engine/phases/canonical_order.hpp"
@@ -63,12 +64,14 @@ void SelectionModel::add_labels(NodeId node, std::uint32_t position,
   std::vector<Worth> worths;
   worths.reserve(count);
   for (const Label& label : labels) {
-    worths.push_back(label.is_float() ? Worth{} : Worth{label.own, tie(position, label.number)});
+    const bool is_nothing = label.is_float() && label.together == 0;
+    worths.push_back(is_nothing ? Worth{} : Worth{label.own, tie(position, label.number)});
   }
   add_factor(std::array{variable(node)}, worths);
 }
 
-// One for each scheme whose codes it may take, if there are several.
+// One for each scheme whose codes it may take one by one, if there are several; and one for each
+// set of operands that it takes all of.
 void SelectionModel::find_float_labels(NodeId node, std::vector<Label>& labels) const {
   std::vector<std::uint32_t> schemes;
   for (const Benefit& benefit : problem_.requests.benefits(node)) {
@@ -78,9 +81,18 @@ void SelectionModel::find_float_labels(NodeId node, std::vector<Label>& labels) 
   }
   std::ranges::sort(schemes);
   labels.emplace_back();
-  if (schemes.size() < 2) return;
-  labels.resize(schemes.size());
-  for (std::size_t i = 0; i < schemes.size(); ++i) labels[i].scheme = schemes[i];
+  if (schemes.size() >= 2) {
+    labels.resize(schemes.size());
+    for (std::size_t i = 0; i < schemes.size(); ++i) labels[i].scheme = schemes[i];
+  }
+  for (const auto& members : problem_.requests.taken_together(node)) {
+    const Benefit& first = *members.front();
+    Label label{.scheme = problem_.requests.constraints().scheme(first.constraint),
+                .together = first.together,
+                .number = static_cast<std::uint32_t>(labels.size())};
+    for (const Benefit* member : members) label.own += member->gain;
+    labels.push_back(label);
+  }
 }
 
 void SelectionModel::find_quantized_labels(NodeId node, const ValueMap<RequestId>* planned,
@@ -97,7 +109,7 @@ void SelectionModel::find_quantized_labels(NodeId node, const ValueMap<RequestId
         if (!can_be) continue;
         const Gain gain = alternatives[i].gain;
         labels.push_back({id, i, std::nullopt, gain + storage_gain(problem_, requests[id]),
-                          gain > Gain{}, static_cast<std::uint32_t>(labels.size())});
+                          gain > Gain{}, 0, static_cast<std::uint32_t>(labels.size())});
       }
     }
     // What one result can be, all can: the first that can be anything speaks for them.
@@ -136,7 +148,13 @@ std::vector<RequestId> SelectionModel::requests_in_order(Value value) const {
 SelectionModel::Read SelectionModel::read_by(NodeId node, std::uint32_t operand,
                                              const Label& label) const {
   Read read{float_form, label.is_float() && has_held_benefit(node, operand)};
-  if (label.is_float()) return read;
+  if (label.is_float()) {
+    for (const Benefit& benefit : problem_.requests.benefits(node, operand)) {
+      const bool is_taken = label.together != 0 && benefit.together == label.together;
+      if (is_taken) read.form = benefit.constraint;
+    }
+    return read;
+  }
   const Request& request = problem_.requests[label.request];
   const Alternative& alternative = problem_.requests.alternatives(request)[label.alternative];
   for (const Need& need : problem_.requests.needs(alternative)) {
@@ -195,13 +213,20 @@ void SelectionModel::add_reads(NodeId node, std::uint32_t operand, std::uint32_t
     const auto number = static_cast<std::uint64_t>(take - takes.begin());
     return Worth{take->gain, tie(position, ((std::uint64_t{operand} + 1) << 16U) + number)};
   };
+  // What is taken together is read so; who takes it by itself as well gains from that, too.
+  const auto worth_of = [&](const Label& label, const Read& without, const Read& read) {
+    const bool is_fixed = label.is_float() && without.form != float_form;
+    if (!is_fixed) return read == without ? Worth{} : worth_of_taking(label, read);
+    if (read != without) return Worth::impossible();
+    const auto take = std::ranges::find(takes, read.form, &Take::form);
+    return take == takes.end() ? Worth{} : Worth{take->gain, 0};
+  };
   std::vector<Worth> worths;
   worths.reserve(node_labels.size() * reads.states.size());
   for (const Label& label : node_labels) {
     const Read without = read_by(node, operand, label);
-    for (const Read& read : reads.states) {
-      worths.push_back(read == without ? Worth{} : worth_of_taking(label, read));
-    }
+    std::ranges::transform(reads.states, std::back_inserter(worths),
+                           [&](const Read& read) { return worth_of(label, without, read); });
   }
   add_factor(present({variable(node), reads.variable}), worths);
 }
@@ -280,6 +305,28 @@ Labelling SelectionModel::labelling(const Assignment& assignment) const {
   return result;
 }
 
+namespace {
+
+// What the selection takes of a node all together; 0: nothing.
+std::uint32_t taken_together(const RequestGraph& requests, const Selection& selection,
+                             NodeId node) {
+  std::uint32_t together = 0;
+  for (const Benefit& benefit : requests.benefits(node)) {
+    const bool is_taken = benefit.together != 0 && selection.is_realized(requests, benefit);
+    if (is_taken) together = benefit.together;
+  }
+  return together;
+}
+
+bool is_any_selected(const GraphView& graph, const Selection& selection, NodeId node) {
+  for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+    if (selection.is_selected({node, i})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 std::optional<Labelling> SelectionModel::labelling(const Selection& selection) const {
   Labelling result{std::vector<std::uint32_t>(ranges_.size(), 0),
                    {problem_.graph, [](Value /*operand*/) { return float_form; }}};
@@ -290,12 +337,11 @@ std::optional<Labelling> SelectionModel::labelling(const Selection& selection) c
       reads[i] = selection.read(node, i);
       if (reads[i] != float_form) taken = problem_.requests.constraints().scheme(reads[i]);
     }
+    const std::uint32_t together = taken_together(problem_.requests, selection, node);
     const auto is_chosen = [&](const Label& label) {
       if (label.is_float()) {
-        for (std::uint32_t i = 0; i < problem_.graph.result_count(node); ++i) {
-          if (selection.is_selected({node, i})) return false;
-        }
-        return !label.scheme || !taken || label.scheme == taken;
+        if (is_any_selected(problem_.graph, selection, node)) return false;
+        return label.together == together && (!label.scheme || !taken || label.scheme == taken);
       }
       const Choice& choice = selection[problem_.requests[label.request].value];
       return choice.cause == SelectionCause::selected && choice.request == label.request &&

@@ -27,9 +27,10 @@ struct Label {
   RequestId request = no_request;  ///< of its first result that can be quantized; none: float
   std::uint32_t alternative = 0;
   std::optional<std::uint32_t> scheme;  ///< in float: whose codes alone it may take; none: any
-  Gain own;                             ///< of the alternative, and of storage
-  bool gains_itself = false;            ///< the alternative has a gain above zero
-  std::uint32_t number = 0;             ///< among the node's labels, whatever is planned
+  Gain own;                    ///< of the alternative, of storage, of what is taken together
+  bool gains_itself = false;   ///< the alternative has a gain above zero
+  std::uint32_t together = 0;  ///< in float: what it takes all of (Benefit::together)
+  std::uint32_t number = 0;    ///< among the node's labels, whatever is planned
 
   [[nodiscard]] bool is_float() const noexcept { return request == no_request; }
 };

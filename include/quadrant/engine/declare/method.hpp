@@ -24,6 +24,7 @@
 #include "quadrant/engine/declare/constraint.hpp"
 #include "quadrant/engine/declare/pattern.hpp"
 #include "quadrant/engine/declare/scheme.hpp"
+#include "quadrant/engine/declare/shared_facts.hpp"
 #include "quadrant/engine/declare/state.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -38,8 +39,9 @@ struct Verdict {
 };
 
 /// What a method sees in phase 1.
-class EligibilityContext {
+class EligibilityContext : public FactsContext {
  public:
+  using FactsContext::FactsContext;
   virtual ~EligibilityContext() = default;
   /// The state of the value under the method's scheme.
   [[nodiscard]] virtual State state(Value value) const noexcept = 0;
@@ -56,10 +58,11 @@ class PossibilityContext {
 };
 
 /// Where a method's answers of phase 2 go; `Asks` is its typed face.
-class RequestCollector {
+class RequestCollector : public FactsContext {
  public:
+  using FactsContext::FactsContext;
   virtual ~RequestCollector() = default;
-  /// "operand `operand` holds the constraint": joins the alternative that is open.
+  /// "operand `operand` holds the constraint": joins what is open.
   virtual void need(std::uint32_t operand, const void* constraint) = 0;
   /// Ends the open alternative. One without needs holds by itself. `gain`: empty, that of computing
   /// on the codes of its operands.
@@ -67,14 +70,18 @@ class RequestCollector {
   /// `gain`: empty, the model's.
   virtual void benefit(std::uint32_t operand, const void* constraint, std::optional<Gain> gain,
                        bool takes_codes) = 0;
+  /// Ends what is open: its operands are read as codes, all of them or none. `gain`: empty, the
+  /// model's.
+  virtual void end_taking(std::optional<Gain> gain) = 0;
   virtual void produce(const void* constraint) = 0;
   virtual void refuse(std::string_view why) = 0;
   [[nodiscard]] virtual const PossibilityContext& possibilities() const noexcept = 0;
 };
 
 /// What a method sees in phase 3.
-class ForwardContext {
+class ForwardContext : public FactsContext {
  public:
+  using FactsContext::FactsContext;
   virtual ~ForwardContext() = default;
   /// The selected constraint of a parent; null while it is float.
   [[nodiscard]] virtual const void* selected(Value parent) const noexcept = 0;
@@ -85,8 +92,9 @@ class ForwardContext {
 };
 
 /// The data pass: contents of selected nodes, read between phases 3 and 4.
-class DataContext {
+class DataContext : public FactsContext {
  public:
+  using FactsContext::FactsContext;
   virtual ~DataContext() = default;
   /// Keeps what was computed from the node's contents for its rewriter: `prepared(node, i)` is what
   /// the i-th call kept.
@@ -232,6 +240,16 @@ class Asks {
   void take(std::uint32_t operand, const C& constraint, Gain gain) {
     collector_->benefit(operand, &constraint, gain, true);
   }
+  /// request: the same for several operands, of which it reads all as codes or none: both factors
+  /// of a product. Of several such declarations of a node one comes true at most; what it takes
+  /// besides, one by one, is taken as well. `gain`: of all together; left out, the model's of each.
+  void take_all(std::span<const Need> needs, std::optional<Gain> gain = std::nullopt) {
+    for (const Need& need : needs) collector_->need(need.operand, &need.constraint);
+    collector_->end_taking(gain);
+  }
+  void take_all(std::initializer_list<Need> needs, std::optional<Gain> gain = std::nullopt) {
+    take_all(std::span(needs.begin(), needs.size()), gain);
+  }
   /// request: the node would make its own results so, whoever reads them: `callback` says how, and
   /// what that is worth.
   void produce(const C& constraint) { collector_->produce(&constraint); }
@@ -239,6 +257,11 @@ class Asks {
   /// Neither: says why, for explain. The text is copied.
   void refuse(std::string_view why) { collector_->refuse(why); }
 
+  /// What the scheme's `prepare` computed; null where it has no such hook.
+  template <class Facts>
+  [[nodiscard]] const Facts* shared() const noexcept {
+    return collector_->shared<Facts>();
+  }
   /// What phase 1 found possible for a value: see `possible`.
   [[nodiscard]] std::optional<std::size_t> possible_count(Value value) const noexcept {
     return collector_->possibilities().count(value);
@@ -265,6 +288,11 @@ class Offers {
   /// The exact constraint of a parent; null while it is float.
   [[nodiscard]] const C* selected(Value parent) const noexcept {
     return static_cast<const C*>(context_->selected(parent));
+  }
+  /// What the scheme's `prepare` computed; null where it has no such hook.
+  template <class Facts>
+  [[nodiscard]] const Facts* shared() const noexcept {
+    return context_->shared<Facts>();
   }
   /// One that nobody asked for is not taken; where no other is offered, explain names it.
   void offer(const C& constraint, std::uint32_t result = 0) {

@@ -15,6 +15,7 @@
 #include "quadrant/engine/declare/scheme.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/function_ref.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -99,12 +100,16 @@ class RegistryBuilder {
 
   explicit RegistryBuilder(std::unique_ptr<const Scheme> scheme);
 
-  /// Several methods for one operation are an error that `freeze` reports, with their places.
+  /// Several methods for one operation are an error that `freeze` reports, with their places; but
+  /// one of the scheme's own replaces one that it inherits.
   void add(std::string_view op, std::unique_ptr<QuantizationMethod> method);
 
   /// For the graph's own operations of which `holds` is true: of those that hold, the first that
-  /// was added. Its `op()` is empty.
+  /// was added, the scheme's own before those that it inherits. Its `op()` is empty.
   void add_of_rows(bool (*holds)(const Operation& row), std::unique_ptr<QuantizationMethod> method);
+
+  /// What `list` adds is inherited.
+  void inherit(FunctionRef<void()> list);
 
   /// The order in which methods were added does not matter.
   [[nodiscard]] Expected<Registry> freeze() &&;
@@ -113,6 +118,8 @@ class RegistryBuilder {
   [[nodiscard]] std::string describe_duplicates() const;
 
   std::shared_ptr<Registry::Contents> contents_;
+  std::uint32_t distance_ = 0;  ///< of the scheme whose list is being read; 0: its own
+  std::unordered_map<const QuantizationMethod*, std::uint32_t> distances_;
   std::vector<std::unique_ptr<const QuantizationMethod>> duplicates_;
 };
 
@@ -181,14 +188,15 @@ class MethodRegistration {
   }
 
   /// All methods of a scheme that this one is derived from: its moves, products and lookups, with
-  /// what this one overrides.
+  /// what this one overrides. Methods that this one adds for an operation, before or after, take
+  /// the place of those.
   ///
   ///     QUADRANT_METHODS(MyFormat) { add_all_of<WeightOnly>(); }
   template <class Base>
   void add_all_of() {
     static_assert(std::derived_from<S, Base> && !std::same_as<S, Base>,
                   "add_all_of<Base>() takes the methods of a scheme that this one is derived from");
-    typename Base::Registration(*builder_).run();
+    builder_->inherit([&] { typename Base::Registration(*builder_).run(); });
   }
 
  private:

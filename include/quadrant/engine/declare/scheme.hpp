@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "quadrant/engine/declare/constraint.hpp"
+#include "quadrant/engine/declare/shared_facts.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/support/expected.hpp"
@@ -35,6 +36,13 @@ struct ParameterQuery {
   /// Where a method derives them: the parameters of the sources, in its order. Empty: they are
   /// found from data.
   std::span<const std::shared_ptr<const UniformType>> sources;
+  SharedFacts facts;
+
+  /// What the scheme's `prepare` computed; null where it has no such hook.
+  template <class Facts>
+  [[nodiscard]] const Facts* shared() const noexcept {
+    return facts.get<Facts>();
+  }
 };
 
 /// Base of every scheme. Derive, and let QUADRANT_SCHEME declare the overrides. Immutable once it
@@ -42,6 +50,10 @@ struct ParameterQuery {
 ///
 /// A scheme with constraint type `C` must have the dequantizer (`leave`), and may have:
 ///
+///     /// What the scheme computes over the whole graph: once a run, before phase 1; the same for
+///     /// the same graph. Every hook of its methods reads it: `asks.shared<Facts>()`. It may read
+///     /// contents, though runs that only plan wait for that, too. An error ends the run.
+///     Expected<Facts> prepare(const GraphView& graph) const;
 ///     /// Adds what turns the floats `real` into codes of form `to`; returns them.
 ///     Expected<Value> enter(Value real, const C& to, RewriteContext& context) const;
 ///     /// Adds what turns codes of one form into codes of another, without floats in between.
@@ -54,6 +66,10 @@ struct ParameterQuery {
 ///     std::optional<C> recognize(const TensorType& type) const;
 ///     /// The element type of codes of form `form`, for gain models that want to know.
 ///     ElementType storage_type(const C& form) const;
+///     /// The type that a value of type `real` has in the form, all but its numbers
+///     /// (`type_without_numbers`), by which an IR is asked whether it can hold it
+///     /// (`Capabilities`). Empty: not known, and not asked.
+///     std::optional<TensorType> type_of(const C& form, const TensorType& real) const;
 ///     /// The parameters (scales, zero points) of values that share them, found once, in the data
 ///     /// pass; `RewriteContext::parameters` has them.
 ///     Expected<std::shared_ptr<const UniformType>> resolve(const ParameterQuery<C>& query) const;
@@ -73,6 +89,9 @@ class Scheme {
   [[nodiscard]] virtual Expected<Value> leave(Value quantized, RewriteContext& context) const = 0;
 
   // The optional hooks, without types.
+  [[nodiscard]] virtual Expected<SharedFacts> erased_prepare(const GraphView& /*graph*/) const {
+    return SharedFacts();
+  }
   [[nodiscard]] virtual bool can_enter() const noexcept = 0;
   [[nodiscard]] virtual bool can_convert() const noexcept = 0;
   [[nodiscard]] virtual std::optional<Gain> erased_price(const FormChange& change,
@@ -86,6 +105,11 @@ class Scheme {
       const TensorType& type, std::uint32_t scheme, ConstraintTable& constraints) const = 0;
   /// Empty: the scheme does not tell.
   [[nodiscard]] virtual std::optional<ElementType> erased_storage_type(const void* form) const = 0;
+  /// Empty: the scheme does not tell.
+  [[nodiscard]] virtual std::optional<TensorType> erased_type_of(const void* /*form*/,
+                                                                 const TensorType& /*real*/) const {
+    return std::nullopt;
+  }
   [[nodiscard]] virtual bool can_resolve() const noexcept = 0;
   [[nodiscard]] virtual Expected<std::shared_ptr<const UniformType>> erased_resolve(
       const ParameterQuery<void>& query) const = 0;
@@ -115,9 +139,37 @@ concept HasRecognize =
 template <class S, class C = typename S::Constraint>
 concept HasStorageType =
     requires { &S::storage_type; } || requires(S s, const C& form) { s.storage_type(form); };
+template <class S>
+concept HasPrepare =
+    requires { &S::prepare; } || requires(S s, const GraphView& graph) { s.prepare(graph); };
+template <class T>
+inline constexpr bool is_expected = false;
+template <class T>
+inline constexpr bool is_expected<Expected<T>> = true;
+template <class S, class C = typename S::Constraint>
+concept HasTypeOf = requires { &S::type_of; } ||
+                    requires(S s, const C& form, const TensorType& real) { s.type_of(form, real); };
 template <class S, class C = typename S::Constraint>
 concept HasResolve = requires { &S::resolve; } ||
                      requires(S s, const ParameterQuery<C>& query) { s.resolve(query); };
+
+template <class S>
+Expected<SharedFacts> prepare(const S& scheme, const GraphView& graph) {
+  if constexpr (HasPrepare<S>) {
+    constexpr bool is_right = requires { requires is_expected<decltype(scheme.prepare(graph))>; };
+    static_assert(is_right,
+                  "a scheme's prepare must be: Expected<Facts> prepare(const GraphView&) const");
+    if constexpr (is_right) {
+      using Facts = typename decltype(scheme.prepare(graph))::value_type;
+      QUADRANT_TRY(Facts facts, scheme.prepare(graph));
+      return SharedFacts(std::make_shared<const Facts>(std::move(facts)));
+    } else {
+      return SharedFacts();
+    }
+  } else {
+    return SharedFacts();
+  }
+}
 
 template <class S>
 std::optional<Gain> price(const S& scheme, const FormChange& change, const GainModel& gains) {
@@ -202,11 +254,27 @@ std::optional<ElementType> storage_type(const S& scheme, const void* form) {
 }
 
 template <class S>
+std::optional<TensorType> type_of(const S& scheme, const void* form, const TensorType& real) {
+  if constexpr (HasTypeOf<S>) {
+    using C = typename S::Constraint;
+    static_assert(
+        requires(const C& constraint) {
+          { scheme.type_of(constraint, real) } -> std::same_as<std::optional<TensorType>>;
+        },
+        "a scheme's type_of must be: "
+        "std::optional<TensorType> type_of(const Constraint& form, const TensorType& real) const");
+    return scheme.type_of(*static_cast<const C*>(form), real);
+  } else {
+    return std::nullopt;
+  }
+}
+
+template <class S>
 Expected<std::shared_ptr<const UniformType>> resolve(const S& scheme,
                                                      const ParameterQuery<void>& erased) {
   using C = typename S::Constraint;
   const ParameterQuery<C> query{erased.graph, static_cast<const C*>(erased.constraint),
-                                erased.members, erased.sources};
+                                erased.members, erased.sources, erased.facts};
   if constexpr (HasResolve<S>) {
     static_assert(
         requires {

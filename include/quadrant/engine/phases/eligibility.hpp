@@ -78,6 +78,11 @@ class Eligibility {
   [[nodiscard]] const std::vector<ConstraintId>* possible(NodeId node,
                                                           std::uint32_t scheme) const noexcept;
 
+  /// What the scheme's `prepare` computed.
+  [[nodiscard]] const SharedFacts& facts(std::uint32_t scheme) const noexcept {
+    return schemes_[scheme].facts;
+  }
+
   [[nodiscard]] std::uint32_t scheme_count() const noexcept {
     return static_cast<std::uint32_t>(schemes_.size());
   }
@@ -97,6 +102,7 @@ class Eligibility {
     std::vector<const QuantizationMethod*> methods;
     std::unordered_map<NodeId, const std::string*> whys;
     std::unordered_map<NodeId, std::vector<ConstraintId>> possible;
+    SharedFacts facts;
   };
   std::vector<OfScheme> schemes_;
   std::unordered_map<Value, ConstraintId> given_;
@@ -109,12 +115,20 @@ class Eligibility {
 /// eligible, so that a concat of concats of thousands stays linear.
 inline constexpr std::size_t most_possibilities = 64;
 
+/// By scheme of the registry.
+using SchemeFacts = std::vector<SharedFacts>;
+
+/// Calls the `prepare` of all schemes: before phase 1, once a run.
+[[nodiscard]] Expected<SchemeFacts> prepare_schemes(const GraphView& graph,
+                                                    const Registry& registry);
+
 /// Runs phase 1 over `order`, a topological order of `graph`. Linear. Vetoes of schemes that do not
-/// run have no effect.
+/// run have no effect. `facts`: of `prepare_schemes`; none for schemes without that hook.
 [[nodiscard]] Eligibility detect_eligibility(const GraphView& graph,
                                              const std::vector<NodeId>& order,
                                              const Registry& registry, const Vetoes& vetoes = {},
                                              const SchemeVetoes& of_schemes = {},
-                                             const ValueVetoes& of_values = {});
+                                             const ValueVetoes& of_values = {},
+                                             const SchemeFacts& facts = {});
 
 }  // namespace quadrant::inline v0

@@ -64,9 +64,14 @@ struct Benefit {
   RequestId request = no_request;  ///< no_request: the operand cannot be had so
   bool takes_codes = false;        ///< it reads codes; otherwise floats, through the dequantize
   Gain gain;
+  /// Of an operand that is taken with others or not at all: the number, among those of its node, of
+  /// what it is part of; 0: it is taken by itself.
+  std::uint32_t together = 0;
 
   /// It comes true where the codes are read.
-  [[nodiscard]] bool is_of_taking() const noexcept { return takes_codes && request != no_request; }
+  [[nodiscard]] bool is_of_taking() const noexcept {
+    return takes_codes && together == 0 && request != no_request;
+  }
   /// It comes true where the operand is made in that form.
   [[nodiscard]] bool is_of_holding() const noexcept {
     return !takes_codes && request != no_request;
@@ -108,6 +113,8 @@ class RequestGraph {
   /// And those of one of its operands.
   [[nodiscard]] std::span<const Benefit> benefits(NodeId consumer,
                                                   std::uint32_t operand) const noexcept;
+  /// What the node takes all of or nothing, where all of it can be had: by number, and by operand.
+  [[nodiscard]] std::vector<std::vector<const Benefit*>> taken_together(NodeId consumer) const;
   [[nodiscard]] std::uint32_t index(const Benefit& benefit) const noexcept {
     return static_cast<std::uint32_t>(&benefit - benefits_.data());
   }

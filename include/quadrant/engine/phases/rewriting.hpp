@@ -85,6 +85,11 @@ class RewriteContext {
     const bool is_kept = found != decided_->data.kept.end() && index < found->second.size();
     return is_kept ? found->second[index] : Constant{};
   }
+  /// What the scheme's `prepare` computed; null where it has no such hook.
+  template <class Facts>
+  [[nodiscard]] const Facts* shared() const noexcept {
+    return decided_->problem.eligibility.facts(scheme_).get<Facts>();
+  }
   /// The uniform type of a value that is quantized by now; null when it is not, or in another
   /// format.
   [[nodiscard]] std::shared_ptr<const UniformType> quantization(Value value) const {
@@ -98,6 +103,12 @@ class RewriteContext {
   /// `leave` and `convert` return is named after the value that it is a form of.
   [[nodiscard]] Expected<Value> emit(std::string_view kind, std::vector<Value> operands,
                                      std::string name, TensorType type, Attributes attributes = {});
+  /// Adds a `dequantize` of quantized values, which is named after them: what `leave` is where
+  /// types say everything.
+  [[nodiscard]] Expected<Value> dequantize(Value quantized);
+  /// Adds a `quantize` of floats to that type, which is named after them: what `enter` is there.
+  /// `impossible` for floats of another type than it expresses.
+  [[nodiscard]] Expected<Value> quantize(Value real, Quantization to);
   /// Adds a constant and returns it.
   [[nodiscard]] Expected<Value> emit_constant(std::string name, Constant contents,
                                               Quantization quantization = {});
