@@ -4,6 +4,7 @@
 #include <array>
 
 #include "runtime/ops/attention.hpp"
+#include "runtime/ops/control_flow.hpp"
 #include "runtime/ops/convolution.hpp"
 #include "runtime/ops/einsum.hpp"
 #include "runtime/ops/elementwise.hpp"
@@ -36,9 +37,9 @@ constexpr auto join(const std::array<KernelEntry, Sizes>&... tables) {
 }
 
 constexpr auto kernels =
-    join(interpreted::attentions, interpreted::convolutions, interpreted::einsums,
-         interpreted::elementwise, interpreted::indexing, interpreted::losses, interpreted::moves,
-         interpreted::normalization, interpreted::pools, interpreted::products,
+    join(interpreted::attentions, interpreted::control_flow, interpreted::convolutions,
+         interpreted::einsums, interpreted::elementwise, interpreted::indexing, interpreted::losses,
+         interpreted::moves, interpreted::normalization, interpreted::pools, interpreted::products,
          interpreted::quantization, interpreted::recurrent, interpreted::reductions,
          interpreted::resampling);
 

@@ -107,5 +107,19 @@ TEST_CASE("folding has a bound of its own, whatever types say") {
   CHECK(folded->left[1] == LeftAlone{"lie", "its result may be much larger than its operands"});
 }
 
+TEST_CASE("iterations without end are refused, with the loop") {
+  const Graph endless = model(
+      "%yes: tensor<i1> = constant() [1]\n"
+      "%trip: tensor<i64> = onnx.region_input() {\"onnx.region\" = \"loop/body\"}\n"
+      "%on: tensor<i1> = onnx.region_input() "
+      "{\"onnx.region\" = \"loop/body\", \"onnx.region_position\" = 1}\n"
+      "%v: tensor<1xf32> = onnx.region_input() "
+      "{\"onnx.region\" = \"loop/body\", \"onnx.region_position\" = 2}\n"
+      "%w: tensor<1xf32> = onnx.Neg(%v) {\"onnx.region\" = \"loop/body\"}\n"
+      "%y: tensor<1xf32> = onnx.Loop(_, %yes, %x, %on, %w) "
+      "{body = \"loop/body\", \"onnx.yields\" = [2]}\noutput(%y)\n");
+  check_refused(run(endless, mebibyte), "y");
+}
+
 }  // namespace
 }  // namespace quadrant::test

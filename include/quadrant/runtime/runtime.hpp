@@ -28,7 +28,8 @@ class ModelExecutor {
 
   /// Runs one sample: `inputs` are tensors for `graph.inputs()`, in order. Hands each value that
   /// was asked for to `observe` once, from the calling thread, in any order, as soon as it is
-  /// there: a runtime need not keep them all at a time.
+  /// there: a runtime need not keep them all at a time. A value in the body of a loop or a branch
+  /// is handed out each time that it is computed, which may be never.
   ///
   /// `usage` when the inputs do not fit the graph's (see check_inputs); other errors are the
   /// runtime's own and name the node.

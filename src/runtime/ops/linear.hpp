@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "ir/packed_codes.hpp"
 #include "quadrant/ir/ops/codes.hpp"
 #include "quadrant/ir/ops/functions.hpp"
 #include "runtime/kernel_function.hpp"
@@ -14,7 +15,7 @@ KernelFunction matmul, gemm, linear, batch_matmul;
 KernelFunction addmm;
 
 // Of codes.
-KernelFunction matmul_integer, qlinear_matmul, matmul_nbits;
+KernelFunction matmul_integer, qlinear_matmul, matmul_nbits, matmul_bnb4;
 
 // With an activation, or transposed operands.
 KernelFunction fused_gemm, fused_matmul;
@@ -34,7 +35,8 @@ inline constexpr std::array products{
     KernelEntry{ops::QLinearMatMul::kind, qlinear_matmul, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::FusedGemm", fused_gemm, HalfFloats::widened},
     KernelEntry{"onnx.com.microsoft::FusedMatMul", fused_matmul, HalfFloats::widened},
-    KernelEntry{"onnx.com.microsoft::MatMulNBits", matmul_nbits, HalfFloats::widened},
+    KernelEntry{matmul_bnb4_kind, matmul_bnb4, HalfFloats::widened},
+    KernelEntry{matmul_nbits_kind, matmul_nbits, HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted

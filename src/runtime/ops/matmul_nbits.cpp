@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
-#include "runtime/gemm.hpp"
+#include "ir/packed_codes.hpp"
 #include "runtime/ops/linear.hpp"
+#include "runtime/ops/packed_product.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
@@ -69,17 +71,7 @@ void unpack_row(const PackedWeight& weight, std::int64_t row, std::span<float> z
   }
 }
 
-bool has(const Tensor& tensor, ElementType element, std::int64_t count) {
-  return tensor.element() == element && tensor.element_count() == count;
-}
-
-tl::unexpected<Error> does_not_fit(std::string_view what, const Tensor& tensor) {
-  return KernelCall::refuse(fmt::format("{} of type {} and shape [{}]", what,
-                                        to_string(tensor.element()), to_string(tensor.shape())));
-}
-
 Expected<PackedWeight> dimensions(const KernelCall& call) {
-  constexpr std::int64_t largest = std::int64_t{1} << 32U;  // for counts below 63 bits
   PackedWeight weight{.rows = call.attribute_or<std::int64_t>("N", 0),
                       .columns = call.attribute_or<std::int64_t>("K", 0),
                       .bits = call.attribute_or<std::int64_t>("bits", 4),
@@ -88,7 +80,7 @@ Expected<PackedWeight> dimensions(const KernelCall& call) {
   const std::int64_t smallest = std::min({weight.rows, weight.columns, weight.block_size});
   const std::int64_t biggest = std::max({weight.rows, weight.columns, weight.block_size});
   // Whole bytes for each block.
-  if (!known_bits || smallest < 1 || biggest > largest ||
+  if (!known_bits || smallest < 1 || biggest > largest_packed_extent ||
       weight.block_size * weight.bits % 8 != 0) {
     return KernelCall::refuse(fmt::format("attributes N = {}, K = {}, bits = {}, block_size = {}",
                                           weight.rows, weight.columns, weight.bits,
@@ -132,48 +124,16 @@ Expected<PackedWeight> packed_weight(const KernelCall& call) {
   return weight;
 }
 
-// The result, filled with the bias.
-Expected<Tensor> biased_result(const KernelCall& call, const PackedWeight& weight) {
-  const Tensor& x = call.operand(0);
-  const Tensor& bias = call.operand(5);
-  if (x.element() != ElementType::float32 || x.rank() < 1 ||
-      x.extent(x.rank() - 1) != weight.columns) {
-    return does_not_fit("an operand", x);
-  }
-  if (bias && !has(bias, ElementType::float32, weight.rows)) return does_not_fit("a bias", bias);
-  std::vector<std::int64_t> extents(x.extents().begin(), x.extents().end());
-  extents.back() = weight.rows;
-  QUADRANT_TRY(Tensor y, Tensor::make(ElementType::float32, Shape(std::move(extents))));
-  auto out = y.fill<float>().begin();
-  for (std::int64_t row = y.element_count() / weight.rows; row > 0; --row) {
-    out = bias ? std::ranges::copy(bias.as<float>(), out).out : std::fill_n(out, weight.rows, 0.0F);
-  }
-  return y;
-}
-
 }  // namespace
 
 Expected<Tensors> matmul_nbits(const KernelCall& call) {
   QUADRANT_TRY(const PackedWeight weight, packed_weight(call));
-  QUADRANT_TRY(Tensor y, biased_result(call, weight));
-  const std::int64_t batch = y.element_count() / weight.rows;
-  const auto x =
-      MatrixView<const float>::dense(call.operand(0).as<float>().data(), batch, weight.columns);
-  // Some rows of the weight at a time, so that a large one is never there unpacked.
-  const std::int64_t most = std::max(std::int64_t{1 << 18} / weight.columns, std::int64_t{64});
   std::vector<float> zero_points(static_cast<std::size_t>(weight.blocks));
-  std::vector<float> unpacked;
-  for (std::int64_t first = 0; first < weight.rows; first += most) {
-    const std::int64_t rows = std::min(most, weight.rows - first);
-    const auto columns = static_cast<std::size_t>(weight.columns);
-    unpacked.resize(static_cast<std::size_t>(rows) * columns);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      unpack_row(weight, first + row, zero_points,
-                 std::span(unpacked).subspan(static_cast<std::size_t>(row) * columns, columns));
-    }
-    add_product(x, MatrixView<const float>::dense(unpacked.data(), weight.columns, rows, true),
-                1.0F, MatrixView<float>{y.fill<float>().data() + first, batch, rows, weight.rows});
-  }
+  const auto unpack = [&](std::int64_t row, std::span<float> out) {
+    unpack_row(weight, row, zero_points, out);
+  };
+  QUADRANT_TRY(Tensor y, packed_product(call.operand(0), call.operand(5), weight.rows,
+                                        weight.columns, unpack));
   return Tensors{std::move(y)};
 }
 

@@ -48,7 +48,12 @@ Expected<Tensors> fake_quantized(const Tensor& real, std::span<const FakeQuantRa
   return Tensors{std::move(rounded)};
 }
 
-// Of a format that is not uniform.
+// Of formats that are not uniform.
+Expected<Tensors> encoded(const Tensor& real, const Quantization& quantization) {
+  QUADRANT_TRY(const Constant codes, quantized(real.to_constant(), quantization));
+  QUADRANT_TRY(Tensor made, Tensor::from_constant(codes));
+  return Tensors{std::move(made)};
+}
 Expected<Tensors> decoded(const Tensor& codes, const Quantization& quantization) {
   QUADRANT_TRY(const Constant numbers, dequantized(codes.to_constant(), quantization));
   QUADRANT_TRY(const Tensor real, Tensor::from_constant(numbers));
@@ -62,6 +67,7 @@ Expected<Tensors> quantize(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& real = call.operand(0);
   const TensorType& type = call.node().type();
+  if (type.quantization.other()) return encoded(real, type.quantization);
   if (type.quantization && is_wide(*type.uniform())) {
     QUADRANT_TRY(Tensor wide, quantize_wide_tensor(real, *type.uniform()));
     return Tensors{std::move(wide)};
