@@ -6,11 +6,14 @@
 #include <array>
 #include <span>
 
+#include "calibration/agreement_bytes.hpp"
 #include "calibration/counterparts.hpp"
 #include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/read_detections.hpp"
 #include "calibration/sample_loop.hpp"
+#include "ir/tensor_bytes.hpp"
+#include "support/shared_items.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -18,10 +21,46 @@ namespace {
 
 // What both models say of a sample.
 struct Slot {
-  std::vector<Tensor> first;   // by pair; those of layers only until the second model has run
-  std::vector<Tensor> second;  // by output
+  // By pair: a tensor for each time that it was computed, which in bodies may be none or many.
+  // Those of layers only until the second model has run.
+  std::vector<Tensors> first;
+  std::vector<std::size_t> visits;    // by pair: how often the second model has computed it
+  std::vector<Tensor> second;         // by output
   std::vector<Agreement> agreements;  // by pair
 };
+
+constexpr std::string_view task = "compare";
+
+// For other ranks: agreements, and of both models the outputs that are named.
+ByteWriter written(const Slot& slot, std::span<const std::size_t> outputs) {
+  ByteWriter out;
+  for (const Agreement& agreement : slot.agreements) write(out, agreement);
+  for (const std::size_t output : outputs) {
+    // Outputs lie in no body.
+    for (const Tensor& tensor : {slot.first[output].front(), slot.second[output]}) {
+      write(out, {tensor.element(), tensor.shape(), tensor.bytes()});
+    }
+  }
+  return out;
+}
+
+Tensor read_output(ByteReader& in) {
+  TensorBytes read = read_tensor(in);
+  if (in.failed()) return {};
+  return Tensor::from_bytes(read.element, std::move(read.shape), read.bytes);
+}
+
+Slot read_slot(ByteReader& in, std::span<const std::size_t> outputs, std::size_t pairs) {
+  Slot slot;
+  slot.first.resize(pairs);
+  slot.second.resize(pairs);
+  for (std::size_t i = 0; i < pairs; ++i) slot.agreements.push_back(read_agreement(in));
+  for (const std::size_t output : outputs) {
+    slot.first[output] = {read_output(in)};
+    slot.second[output] = read_output(in);
+  }
+  return slot;
+}
 
 class Comparer {
  public:
@@ -46,6 +85,9 @@ class Comparer {
   [[nodiscard]] Expected<void> check_objects(std::span<const Detection> objects,
                                              std::int64_t background) const;
   Expected<Comparison> result();
+  Expected<void> run_alone();
+  Expected<void> run_on(Ranks& ranks);
+  [[nodiscard]] std::vector<std::size_t> settled_outputs() const;
 
   const Graph& first_;
   const Graph& second_;
@@ -133,10 +175,11 @@ Expected<void> Comparer::load(const Runtime& runtime) {
 Expected<void> Comparer::compute(std::size_t sample, Slot& slot) const {
   QUADRANT_TRY(const Sample data, read_sample(data_, sample));
   slot.first.assign(pairs_.size(), {});
+  slot.visits.assign(pairs_.size(), 0);
   slot.second.assign(outputs_, {});
   slot.agreements.assign(pairs_.size(), {});
   const auto keep = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
-    slot.first[i] = tensor;
+    slot.first[i].push_back(tensor);
     return {};
   };
   QUADRANT_CHECK(in_file(on_sample(first_model_->run(data.inputs, keep), data_, sample),
@@ -145,11 +188,15 @@ Expected<void> Comparer::compute(std::size_t sample, Slot& slot) const {
   inputs.reserve(inputs_.size());
   for (const std::size_t input : inputs_) inputs.push_back(data.inputs[input]);
   const auto measure = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
-    QUADRANT_CHECK(measure_agreement(pairs_[i].name, slot.first[i], tensor, slot.agreements[i]));
+    const std::size_t visit = slot.visits[i]++;
+    // The other model may have gone through another branch, or left a loop before.
+    if (visit >= slot.first[i].size()) return {};
+    Tensor& first = slot.first[i][visit];
+    QUADRANT_CHECK(measure_agreement(pairs_[i].name, first, tensor, slot.agreements[i]));
     if (i < outputs_) {
       slot.second[i] = tensor;
     } else {
-      slot.first[i] = Tensor();
+      first = Tensor();
     }
     return {};
   };
@@ -171,21 +218,21 @@ Expected<void> Comparer::add_labels(std::size_t sample, const Tensor& first, con
 // Both models have the same shapes: one that does not fit is found in the first.
 Expected<void> Comparer::add_detections(std::size_t sample, const Slot& slot,
                                         const DetectionOutputs& how) {
-  auto read =
-      read_detections(slot.first[boxes_], slot.first[scores_], how, images_, first_detections_);
+  auto read = read_detections(slot.first[boxes_].front(), slot.first[scores_].front(), how, images_,
+                              first_detections_);
   QUADRANT_TRY(const std::size_t images,
                in_file(on_sample(std::move(read), data_, sample), options_.names.first));
   QUADRANT_CHECK(
       read_detections(slot.second[boxes_], slot.second[scores_], how, images_, second_detections_));
   images_ += images;
-  classes_ = slot.first[scores_].extents().back();
+  classes_ = slot.first[scores_].front().extents().back();
   return {};
 }
 
 Expected<void> Comparer::settle(std::size_t sample, Slot& slot) {
   for (std::size_t i = 0; i < pairs_.size(); ++i) agreements_[i].merge(slot.agreements[i]);
   if (label_output_) {
-    const Tensor& first = slot.first[*label_output_];
+    const Tensor& first = slot.first[*label_output_].front();
     const Tensor& second = slot.second[*label_output_];
     QUADRANT_TRY(const std::vector<std::int64_t> top, top_classes(first));
     QUADRANT_CHECK(add_scores(result_.same_class, second, top));
@@ -251,15 +298,56 @@ Expected<Comparison> Comparer::result() {
   return std::move(result_);
 }
 
+Expected<void> Comparer::run_alone() {
+  std::array<Slot, sample_slots> slots;
+  const SampleLoop loop{.executor = options_.executor, .sink = options_.sink, .task = task};
+  return for_each_sample(
+      data_.size(), loop,
+      [&](std::size_t sample, std::size_t slot) { return compute(sample, slots[slot]); },
+      [&](std::size_t sample, std::size_t slot) { return settle(sample, slots[slot]); });
+}
+
+// Outputs that `settle` looks at itself.
+std::vector<std::size_t> Comparer::settled_outputs() const {
+  std::vector<std::size_t> outputs;
+  if (label_output_) outputs.push_back(*label_output_);
+  if (options_.detections) outputs.insert(outputs.end(), {boxes_, scores_});
+  return outputs;
+}
+
+// Each rank computes every size-th sample, some at a time, and all settle all, in their order.
+Expected<void> Comparer::run_on(Ranks& ranks) {
+  const std::vector<std::size_t> outputs = settled_outputs();
+  const std::size_t at_a_time = sample_slots * ranks.size();
+  for (std::size_t first = 0; first < data_.size(); first += at_a_time) {
+    const std::size_t count = std::min(at_a_time, data_.size() - first);
+    const std::size_t own = (count + ranks.size() - 1 - ranks.rank()) / ranks.size();
+    const auto number_of = [&](std::size_t i) { return first + i * ranks.size() + ranks.rank(); };
+    std::array<Slot, sample_slots> slots;
+    SharedItems samples(count);
+    auto computed = for_each_sample(
+        own, {.executor = options_.executor},
+        [&](std::size_t i, std::size_t slot) { return compute(number_of(i), slots[slot]); },
+        [&](std::size_t i, std::size_t slot) -> Expected<void> {
+          samples.add(number_of(i) - first, written(slots[slot], outputs));
+          return {};
+        });
+    std::vector<Slot> all(count);
+    QUADRANT_CHECK(samples.share(ranks, std::move(computed),
+                                 [&](std::size_t i, ByteReader& in) -> Expected<void> {
+                                   all[i] = read_slot(in, outputs, pairs_.size());
+                                   return {};
+                                 }));
+    for (std::size_t i = 0; i < count; ++i) QUADRANT_CHECK(settle(first + i, all[i]));
+    if (options_.sink != nullptr) options_.sink->progress(task, first + count, data_.size());
+  }
+  return {};
+}
+
 Expected<Comparison> Comparer::run(const Runtime& runtime) {
   QUADRANT_CHECK(find_pairs());
   QUADRANT_CHECK(load(runtime));
-  std::array<Slot, sample_slots> slots;
-  const SampleLoop loop{.executor = options_.executor, .sink = options_.sink, .task = "compare"};
-  QUADRANT_CHECK(for_each_sample(
-      data_.size(), loop,
-      [&](std::size_t sample, std::size_t slot) { return compute(sample, slots[slot]); },
-      [&](std::size_t sample, std::size_t slot) { return settle(sample, slots[slot]); }));
+  QUADRANT_CHECK(options_.ranks == nullptr ? run_alone() : run_on(*options_.ranks));
   return result();
 }
 

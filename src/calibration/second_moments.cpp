@@ -18,11 +18,14 @@
 #include "calibration/reals.hpp"
 #include "calibration/sample_loop.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "support/merge_left.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
+constexpr const char* no_samples = "there are no samples to calibrate with";
+constexpr const char* other_layout = "its layers read the weight in another way in the grid";
 constexpr const char* other_extents = "inputs of its layer have other extents than the model says";
 
 /// A layer that reads a weight.
@@ -38,12 +41,14 @@ struct Watched {
   std::vector<Reader> readers;
   std::vector<double> largest;  ///< magnitude, of each column of each matrix
   std::unique_ptr<SecondMoments> moments;
-  std::string why_not;  ///< there are none
-  std::mutex mutex;     ///< of all of these but for the readers
+  std::uint64_t cut = 0;  ///< numbers of inputs that the grid does not reach
+  std::string why_not;    ///< there are none
+  std::mutex mutex;       ///< of all of these but for the readers
 
   [[nodiscard]] const WeightMatrices& layout() const { return readers.front().weight.layout; }
+  /// For the least of the reasons that samples give, whichever came first.
   void leave(std::string reason) {
-    if (why_not.empty()) why_not = std::move(reason);
+    if (why_not.empty() || reason < why_not) why_not = std::move(reason);
   }
 };
 
@@ -138,8 +143,8 @@ class Spread {
 /// Inputs [count, columns] of one matrix, on the grid, as they are collected.
 class Inputs {
  public:
-  Inputs(SecondMoments& moments, std::size_t matrix)
-      : moments_(moments), matrix_(matrix), steps_(moments.steps(matrix)) {
+  Inputs(Watched& watched, std::size_t matrix)
+      : watched_(watched), matrix_(matrix), steps_(watched.moments->steps(matrix)) {
     constexpr std::size_t bytes_at_once = std::size_t{1} << 24U;
     most_ =
         std::max<std::size_t>(bytes_at_once / sizeof(double) / steps_.size(), 1) * steps_.size();
@@ -149,17 +154,19 @@ class Inputs {
   Expected<void> add(double x) {
     const double step = steps_[numbers_.size() % steps_.size()];
     const double steps = step == 0 ? 0 : std::nearbyint(x / step);
-    numbers_.push_back(std::clamp(steps, -SecondMoments::most_steps, SecondMoments::most_steps));
+    const double kept = std::clamp(steps, -SecondMoments::most_steps, SecondMoments::most_steps);
+    if (kept != steps || (step == 0 && x != 0)) ++watched_.cut;
+    numbers_.push_back(kept);
     return numbers_.size() < most_ ? Expected<void>() : finish();
   }
   Expected<void> finish() {
-    QUADRANT_CHECK(moments_.add(matrix_, numbers_));
+    QUADRANT_CHECK(watched_.moments->add(matrix_, numbers_));
     numbers_.clear();
     return {};
   }
 
  private:
-  SecondMoments& moments_;
+  Watched& watched_;
   std::size_t matrix_;
   std::span<const double> steps_;
   std::vector<double> numbers_;
@@ -167,13 +174,14 @@ class Inputs {
 };
 
 // [batch, matrices * columns, positions...] of the probe of a convolution.
-Expected<void> add_positions(SecondMoments& moments, const Tensor& patches, std::int64_t most) {
+Expected<void> add_positions(Watched& watched, const Tensor& patches, std::int64_t most) {
+  const SecondMoments& moments = *watched.moments;
   const auto y = patches.as<float>();
   const Axes axes = around(patches.extents(), 1);
   const auto columns = static_cast<std::int64_t>(moments.layout().columns.size());
   const Spread taken(axes.outer * axes.inner, most);
   for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
-    Inputs inputs(moments, matrix);
+    Inputs inputs(watched, matrix);
     for (std::int64_t i = 0; i < taken.size(); ++i) {
       const std::int64_t image = taken[i] / axes.inner;
       const std::int64_t position = taken[i] % axes.inner;
@@ -189,8 +197,9 @@ Expected<void> add_positions(SecondMoments& moments, const Tensor& patches, std:
 }
 
 // Rows, or columns, of the matrices of a batch.
-Expected<void> add_matrices(SecondMoments& moments, const LayerWeight& weight,
-                            std::span<const double> x, Extents extents, std::int64_t most) {
+Expected<void> add_matrices(Watched& watched, const LayerWeight& weight, std::span<const double> x,
+                            Extents extents, std::int64_t most) {
+  const SecondMoments& moments = *watched.moments;
   std::int64_t size = 1;
   for (const std::int64_t extent : extents.last(extents.size() - batch_of(extents).size())) {
     size *= extent;
@@ -207,7 +216,7 @@ Expected<void> add_matrices(SecondMoments& moments, const LayerWeight& weight,
     of_matrix[matrices == 1 ? 0 : static_cast<std::size_t>(of_weight)].push_back(of_data);
   }
   for (std::size_t matrix = 0; matrix < of_matrix.size(); ++matrix) {
-    Inputs inputs(moments, matrix);
+    Inputs inputs(watched, matrix);
     for (std::int64_t i = 0; i < taken.size(); ++i) {
       const std::int64_t of_data = of_matrix[matrix][static_cast<std::size_t>(taken[i] / rows)];
       const std::int64_t row = taken[i] % rows;
@@ -234,9 +243,12 @@ class Collector {
   Collector(const Graph& graph, const DataSet& data, const CollectMomentsOptions& options)
       : graph_(graph), data_(data), options_(options) {}
 
-  Expected<SecondMomentsTable> run(const Runtime& runtime);
+  Expected<MomentsGrid> find_grid(const Runtime& runtime);
+  Expected<SecondMomentsTable> count_on(const MomentsGrid& grid, const Runtime& runtime);
 
  private:
+  [[nodiscard]] Expected<void> take(const MomentsGrid& grid) const;
+  void tell_cut() const;
   void find_weights();
   void make_room();
   void load(Watched& watched) const;
@@ -271,7 +283,10 @@ void Collector::find_weights() {
   }
   std::set<std::string, std::less<>> unclear;
   for (const LeftAlone& left : left_) unclear.insert(left.name);
-  std::erase_if(weights_, [&](const auto& watched) { return unclear.contains(watched->name); });
+  std::erase_if(weights_, [&](const auto& watched) {
+    const bool is_asked = options_.only == nullptr || options_.only->contains(watched->name);
+    return unclear.contains(watched->name) || !is_asked;
+  });
 }
 
 // For sums, and the weights of probes.
@@ -374,7 +389,7 @@ Expected<void> reach(Watched& watched, const Reader& reader, const Data& data) {
 Expected<void> Collector::sum(Watched& watched, const Reader& reader, const Data& data) const {
   if (!reader.weight.is_convolution) {
     const std::lock_guard lock(watched.mutex);
-    return add_matrices(*watched.moments, reader.weight, data.reals, data.tensor.extents(),
+    return add_matrices(watched, reader.weight, data.reals, data.tensor.extents(),
                         options_.most_inputs_of_sample);
   }
   const std::vector<float> reals(data.reals.begin(), data.reals.end());
@@ -386,34 +401,87 @@ Expected<void> Collector::sum(Watched& watched, const Reader& reader, const Data
   }
   const std::lock_guard lock(watched.mutex);
   if (patches) {
-    return add_positions(*watched.moments, patches->front(), options_.most_inputs_of_sample);
+    return add_positions(watched, patches->front(), options_.most_inputs_of_sample);
   }
   watched.leave(std::move(patches).error().message);
   return {};
 }
 
-Expected<SecondMomentsTable> Collector::run(const Runtime& runtime) {
-  if (data_.size() == 0) return fail(ErrorCode::usage, "there are no samples to calibrate with");
+Expected<MomentsGrid> Collector::find_grid(const Runtime& runtime) {
+  if (data_.size() == 0) return fail(ErrorCode::usage, no_samples);
   find_weights();
   make_room();
   QUADRANT_CHECK(visit(runtime, "ranges of inputs",
                        [](Watched& watched, const Reader& reader, const Data& data) {
                          return reach(watched, reader, data);
                        }));
+  MomentsGrid grid{.left = std::move(left_), .samples = data_.size()};
   for (const auto& watched : weights_) {
-    if (std::ranges::count(watched->largest, 0.0) == std::ssize(watched->largest)) {
-      watched->leave("its layer has no inputs but zeros in the samples");
+    if (!watched->why_not.empty()) {
+      grid.left.push_back({std::move(watched->name), std::move(watched->why_not)});
+      continue;
     }
-    if (watched->why_not.empty()) load(*watched);
-    if (!watched->why_not.empty()) continue;
     for (double& largest : watched->largest) largest /= SecondMoments::most_steps;
-    watched->moments =
-        std::make_unique<SecondMoments>(watched->layout(), std::move(watched->largest));
+    grid.weights.emplace(std::move(watched->name),
+                         MomentsGrid::Weight{watched->layout(), std::move(watched->largest)});
   }
+  return grid;
+}
+
+// What is on the grid, made ready to be counted.
+Expected<void> Collector::take(const MomentsGrid& grid) const {
+  for (const auto& watched : weights_) {
+    if (!watched->why_not.empty()) continue;
+    const auto found = grid.weights.find(watched->name);
+    if (found == grid.weights.end()) {
+      const auto left = std::ranges::find(grid.left, watched->name, &LeftAlone::name);
+      if (left == grid.left.end()) {
+        return fail(ErrorCode::usage, "the grid, of another model, has nothing of this weight",
+                    {.tensor = watched->name});
+      }
+      watched->leave(left->reason);
+      continue;
+    }
+    const auto& [layout, steps] = found->second;
+    if (layout != watched->layout()) {
+      return fail(ErrorCode::usage, other_layout, {.tensor = watched->name});
+    }
+    if (std::ranges::count(steps, 0.0) == std::ssize(steps)) {
+      watched->leave("its layer has no inputs but zeros in the samples");
+      continue;
+    }
+    load(*watched);
+    if (watched->why_not.empty()) watched->moments = std::make_unique<SecondMoments>(layout, steps);
+  }
+  return {};
+}
+
+void Collector::tell_cut() const {
+  std::uint64_t cut = 0;
+  const Watched* first = nullptr;
+  for (const auto& watched : weights_) {
+    if (watched->cut != 0 && first == nullptr) first = watched.get();
+    cut += watched->cut;
+  }
+  if (cut == 0 || options_.sink == nullptr) return;
+  options_.sink->report(
+      {Severity::warning,
+       fmt::format("{} numbers of inputs are larger than the grid, of other samples, reaches, and "
+                   "count as its largest",
+                   cut),
+       {.tensor = first->name}});
+}
+
+Expected<SecondMomentsTable> Collector::count_on(const MomentsGrid& grid, const Runtime& runtime) {
+  if (data_.size() == 0) return fail(ErrorCode::usage, no_samples);
+  find_weights();
+  make_room();
+  QUADRANT_CHECK(take(grid));
   QUADRANT_CHECK(visit(runtime, "moments of inputs",
                        [this](Watched& watched, const Reader& reader, const Data& data) {
                          return sum(watched, reader, data);
                        }));
+  tell_cut();
   SecondMomentsTable table;
   table.samples = data_.size();
   table.left = std::move(left_);
@@ -429,10 +497,41 @@ Expected<SecondMomentsTable> Collector::run(const Runtime& runtime) {
 
 }  // namespace
 
+Expected<void> MomentsGrid::merge(const MomentsGrid& other) {
+  for (const auto& [name, weight] : other.weights) {
+    const auto own = weights.find(name);
+    if (own != weights.end() && own->second.layout != weight.layout) {
+      return fail(ErrorCode::usage, other_layout, {.tensor = name});
+    }
+  }
+  if (model.empty()) model = other.model;
+  if (model_hash == 0) model_hash = other.model_hash;
+  samples = saturating_add(samples, other.samples);
+  merge_left(left, other.left);
+  for (const auto& [name, weight] : other.weights) {
+    const auto [place, is_new] = weights.try_emplace(name, weight);
+    if (is_new) continue;
+    std::vector<double>& steps = place->second.steps;
+    std::ranges::transform(steps, weight.steps, steps.begin(),
+                           [](double a, double b) { return std::max(a, b); });
+  }
+  for (const LeftAlone& each : left) weights.erase(each.name);
+  return {};
+}
+
+Expected<MomentsGrid> find_moments_grid(const Graph& graph, const Runtime& runtime,
+                                        const DataSet& data, const CollectMomentsOptions& options) {
+  return Collector(graph, data, options).find_grid(runtime);
+}
+
 Expected<SecondMomentsTable> collect_second_moments(const Graph& graph, const Runtime& runtime,
                                                     const DataSet& data,
                                                     const CollectMomentsOptions& options) {
-  return Collector(graph, data, options).run(runtime);
+  if (options.grid != nullptr) {
+    return Collector(graph, data, options).count_on(*options.grid, runtime);
+  }
+  QUADRANT_TRY(const MomentsGrid grid, find_moments_grid(graph, runtime, data, options));
+  return Collector(graph, data, options).count_on(grid, runtime);
 }
 
 }  // namespace quadrant::inline v0

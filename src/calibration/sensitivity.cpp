@@ -4,12 +4,15 @@
 #include <array>
 #include <memory>
 
+#include "calibration/agreement_bytes.hpp"
 #include "calibration/counterparts.hpp"
+#include "calibration/hash_sample.hpp"
 #include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/sample_loop.hpp"
-#include "quadrant/ir/text.hpp"
+#include "quadrant/calibration/model_hash.hpp"
 #include "support/content_hash.hpp"
+#include "support/shared_items.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -167,18 +170,46 @@ Expected<void> Study::measure(std::span<const std::size_t> layers, Finish finish
       });
 }
 
+// Each rank measures every size-th layer of the group, and all hear of all, in their order.
+Expected<void> measure_on_ranks(Study& study, std::span<const std::size_t> group, Ranks& ranks,
+                                Study::Finish finish) {
+  std::vector<std::size_t> own;
+  for (std::size_t i = ranks.rank(); i < group.size(); i += ranks.size()) own.push_back(group[i]);
+  SharedItems layers(group.size());
+  std::size_t next = ranks.rank();
+  auto measured =
+      study.measure(own, [&](std::size_t /*layer*/, const std::vector<ValueAgreement>& outputs) {
+        ByteWriter out;
+        for (const ValueAgreement& output : outputs) {
+          out.text(output.name);
+          out.text(output.kind);
+          write(out, output.agreement);
+        }
+        layers.add(next, std::move(out));
+        next += ranks.size();
+        return Expected<void>();
+      });
+  std::vector<std::vector<ValueAgreement>> all(group.size());
+  const auto read = [&](std::size_t i, ByteReader& in) -> Expected<void> {
+    while (!in.is_at_end() && !in.failed()) {
+      std::string name = in.text();
+      std::string kind = in.text();
+      all[i].push_back({std::move(name), std::move(kind), read_agreement(in)});
+    }
+    return {};
+  };
+  QUADRANT_CHECK(layers.share(ranks, std::move(measured), read));
+  for (std::size_t i = 0; i < group.size(); ++i)
+    QUADRANT_CHECK(finish(group[i], std::move(all[i])));
+  return {};
+}
+
 const SensitivityCache::Layer* find_known(const SensitivityCache* cache,
                                           const SensitivityLayer& layer) {
   if (cache == nullptr) return nullptr;
   const auto found = cache->layers.find(layer.name);
   if (found == cache->layers.end() || found->second.decision != layer.decision) return nullptr;
   return &found->second;
-}
-
-void hash_tensor(ContentHash& hash, const Tensor& tensor) {
-  const std::string type = std::string(to_string(tensor.element())) + to_string(tensor.shape());
-  hash.add(std::as_bytes(std::span(type)));
-  hash.add(tensor.bytes());
 }
 
 }  // namespace
@@ -202,18 +233,11 @@ Expected<std::uint64_t> sensitivity_fingerprint(const Graph& graph, const DataSe
                                                 std::string_view settings) {
   ContentHash hash;
   hash.add(std::as_bytes(std::span(settings)));
-  const std::string structure = print_graph(graph, {.largest_constant = 0});
-  hash.add(std::as_bytes(std::span(structure)));
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
-    if (constant == nullptr) continue;
-    QUADRANT_TRY(const ConstantBytes contents, constant->read());
-    hash.add(contents.bytes());
-  }
+  QUADRANT_TRY(const std::uint64_t model, model_hash(graph));
+  hash.add(std::as_bytes(std::span(&model, 1)));
   for (std::size_t i = 0; i < data.size(); ++i) {
     QUADRANT_TRY(const Sample sample, read_sample(data, i));
-    for (const Tensor& tensor : sample.inputs) hash_tensor(hash, tensor);
+    hash_sample(hash, sample);
   }
   return hash.value();
 }
@@ -242,10 +266,15 @@ Expected<std::vector<LayerSensitivity>> measure_sensitivity(
     if (options.sink != nullptr) options.sink->progress("sensitivity", done, open.size());
     return settled();
   };
-  for (std::size_t first = 0; first < open.size(); first += variants_at_a_time) {
-    const auto group =
-        std::span(open).subspan(first, std::min(variants_at_a_time, open.size() - first));
-    QUADRANT_CHECK(study.measure(group, finish));
+  const std::size_t at_a_time =
+      variants_at_a_time * (options.ranks != nullptr ? options.ranks->size() : 1);
+  for (std::size_t first = 0; first < open.size(); first += at_a_time) {
+    const auto group = std::span(open).subspan(first, std::min(at_a_time, open.size() - first));
+    if (options.ranks == nullptr) {
+      QUADRANT_CHECK(study.measure(group, finish));
+    } else {
+      QUADRANT_CHECK(measure_on_ranks(study, group, *options.ranks, finish));
+    }
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "targets/data_flow.hpp"
 
@@ -94,11 +95,19 @@ constexpr std::array rows{
     Row{openvino, ops::ConvTranspose::kind, 1, 2, transposed_inputs},
 };
 
+// A product of the graph's own: which kernel it becomes, and how that adds up, nobody knows.
+bool is_foreign_product(NodeRef node) {
+  if (find_operation(node.kind()) != nullptr) return false;
+  const Operation* const own = find_operation(node);
+  return own != nullptr && own->family == Family::product;
+}
+
 }  // namespace
 
 std::vector<PairOrder> pair_orders(NodeRef node, std::uint32_t operand, const Shape& weight,
                                    PairingRuntimes runtimes) {
   std::vector<PairOrder> orders;
+  if (is_foreign_product(node)) return {PairOrder{}};
   for (const Row& row : rows) {
     const bool is_asked = (runtimes.onnxruntime && row.runtimes.onnxruntime) ||
                           (runtimes.openvino && row.runtimes.openvino);

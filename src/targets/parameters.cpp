@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/packed_codes.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scaled_format.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 // More elements than this, and bits do not fit into 64 bits of a number any more.
 constexpr std::uint64_t countable_elements = std::uint64_t{1} << 56U;
-
-constexpr std::string_view matmul_nbits = "onnx.com.microsoft::MatMulNBits";
 
 Role role_of(const GraphView& graph, const Use& use) {
   return role_of(NodeRef{&graph, use.user}, use.operand);
@@ -77,8 +76,9 @@ std::uint64_t coded_bytes(const Parameter& parameter, const Granularity& granula
 Parameter untyped_codes(const GraphView& graph, const Use& use, Parameter parameter) {
   parameter.form = ParameterForm::quantized;
   parameter.bytes = plain_bytes(parameter.elements, parameter.storage);
-  if (graph.kind(use.user) != matmul_nbits) return parameter;
-  const NodeRef product{&graph, use.user};
+  const std::string_view kind = graph.kind(use.user);
+  if (kind != matmul_nbits_kind && kind != matmul_bnb4_kind) return parameter;
+  const NodeRef product{&graph, use.user};  // without the attribute: 4
   const auto bits = product.attribute_or<std::int64_t>("bits", 4);
   if (bits <= 0 || bits >= 8) return parameter;
   const std::uint64_t all_bits = saturating_multiply(parameter.bytes, 8);
@@ -104,7 +104,9 @@ class Finder {
     parameter.shape = constant.shape();
     parameter.elements = static_cast<std::uint64_t>(constant.element_count());
     parameter.bytes = plain_bytes(parameter.elements, parameter.storage);
-    if (is_carried(constant.element())) {
+    const ScaledFormat* const other = type.quantization.other().get();
+    if (is_carried(constant.element()) ||
+        (other != nullptr && std::holds_alternative<FloatCode>(other->format.code))) {
       ++list_.unread;
       return {};
     }
@@ -118,7 +120,7 @@ class Finder {
       list_.settings.add(parameter);
       return {};
     }
-    if (const ScaledFormat* const other = type.quantization.other().get()) {
+    if (other != nullptr) {
       parameter.form = ParameterForm::quantized;
       parameter.granularity = innermost_groups(other->format);
       parameter.bytes = stored_bytes(other->format, parameter.shape);

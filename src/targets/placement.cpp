@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/regions.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/functions.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -169,14 +170,17 @@ std::string note_on_batch(const Placement& placement) {
   return {};
 }
 
-// Operations whose subgraphs hold constants of their own, which the graph only carries.
+// Operations whose subgraphs may hold constants, and are only carried.
 std::string note_on_subgraphs(const GraphView& graph) {
   constexpr std::array<std::string_view, 4> kinds{ops::If::kind, ops::Loop::kind, ops::Scan::kind,
                                                   ops::SequenceMap::kind};
   std::uint64_t count = 0;
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId node = graph.node_at(i);
-    if (node.is_valid() && std::ranges::find(kinds, graph.kind(node)) != kinds.end()) ++count;
+    if (node.is_valid() && std::ranges::find(kinds, graph.kind(node)) != kinds.end() &&
+        graph.attribute(node, regions::yields) == nullptr) {
+      ++count;
+    }
   }
   if (count == 0) return {};
   return fmt::format("not counted: what is inside of the subgraphs of {} operation{}", count,

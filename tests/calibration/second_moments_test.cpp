@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "ir/scales.hpp"
 #include "ir/shape_inference.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "tensor_values.hpp"
 
 using namespace quadrant;
 using test::graph_of_text;
@@ -22,11 +22,7 @@ namespace {
 constexpr std::size_t samples = 3;
 
 std::vector<float> drawn(std::int64_t count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> draw(0.3F, 1);
-  std::vector<float> made(static_cast<std::size_t>(count));
-  std::ranges::generate(made, [&] { return draw(random); });
-  return made;
+  return test::normal_numbers(count, seed, 0.3F);
 }
 
 Constant floats(const Shape& shape, unsigned seed) {

@@ -15,6 +15,7 @@
 #include "quadrant/runtime/runtime.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -52,6 +53,8 @@ struct CompareOptions {
   /// Without it, what the first model detects is held to be there.
   std::optional<std::vector<Detection>> objects{};
   CompareNames names{};
+  /// To deal samples to: all of them make the same call. Null: there are no others.
+  Ranks* ranks = nullptr;
 };
 
 /// One value that both models have.

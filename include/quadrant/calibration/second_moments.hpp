@@ -6,7 +6,12 @@
 //   auto result = quantize_weight_only(graph, options);
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
@@ -15,8 +20,30 @@
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
+#include "quadrant/support/left_alone.hpp"
 
 namespace quadrant::inline v0 {
+
+/// The grids that inputs of a model's layers are rounded to (SecondMoments). Runs on parts of the
+/// samples that count on the same one can be added up.
+struct MomentsGrid {
+  struct Weight {
+    WeightMatrices layout;
+    std::vector<double> steps;  ///< of each column of each matrix
+    friend bool operator==(const Weight&, const Weight&) = default;
+  };
+  /// By the name of the weight's constant.
+  std::map<std::string, Weight, std::less<>> weights{};
+  std::vector<LeftAlone> left{};  ///< weights without: by the names of their constants
+  std::size_t samples = 0;
+  std::string model{};           ///< a note for people: what it was made with
+  std::uint64_t model_hash = 0;  ///< that graph's `model_hash`; 0: not known
+
+  /// As if this had seen what `other`, of the same model, has: exactly, and in any order. A weight
+  /// that one of them leaves is left. `samples` that are too many to count stay at the largest
+  /// number. `usage` where a weight has another layout in the other: nothing changes then.
+  [[nodiscard]] Expected<void> merge(const MomentsGrid& other);
+};
 
 struct CollectMomentsOptions {
   /// Of all sums together, and of the weights that convolutions are asked with.
@@ -24,12 +51,21 @@ struct CollectMomentsOptions {
   /// Of a layer, in one sample: of a larger image, so many positions, evenly spread. A prime, lest
   /// they lie in few columns.
   std::int64_t most_inputs_of_sample = 4093;
+  const std::set<std::string, std::less<>>* only = nullptr;  ///< of these weights; null: of all
   Executor* executor = nullptr;  ///< null: one thread. The result does not depend on it.
   Sink* sink = nullptr;          ///< progress; may be null
+  /// To count on, in place of one that a first run over the samples finds: larger inputs count as
+  /// the largest that it has, and a warning says how many. Null: none.
+  const MomentsGrid* grid = nullptr;
 };
 
-/// Runs all samples twice, first for the largest magnitude that each channel of a layer's input
-/// has, which is the end of its grid (SecondMoments), then for the sums.
+/// The first run: the largest magnitude that each channel of a layer's input has is the end of its
+/// grid. Weights, and errors, are as below.
+[[nodiscard]] Expected<MomentsGrid> find_moments_grid(const Graph& graph, const Runtime& runtime,
+                                                      const DataSet& data,
+                                                      const CollectMomentsOptions& options = {});
+
+/// Runs all samples twice, first for the grid, unless there is one, then for the sums.
 ///
 /// Layers are the sums of products with a constant of floats, perhaps behind an identity, a
 /// transpose, a cast, or what keeps the order of its elements: conv, conv_transpose, matmul,
@@ -43,7 +79,8 @@ struct CollectMomentsOptions {
 /// those for which there is no room: sums that have no place in `most_bytes`, layers taken in the
 /// order of the graph, and inputs of which a convolution makes more than the interpreter allows.
 ///
-/// Errors: `usage` without samples; those of the runtime and the data, with the name of the sample.
+/// Errors: `usage` without samples, and where a grid is of another model; those of the runtime and
+/// the data, with the name of the sample.
 [[nodiscard]] Expected<SecondMomentsTable> collect_second_moments(
     const Graph& graph, const Runtime& runtime, const DataSet& data,
     const CollectMomentsOptions& options = {});

@@ -15,6 +15,7 @@
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -62,6 +63,8 @@ using QuantizeAlone = FunctionRef<Expected<Graph>(std::size_t layer)>;
 struct SensitivityOptions {
   Executor* executor = nullptr;  ///< null: one thread. The result does not depend on it.
   Sink* sink = nullptr;          ///< progress in layers; may be null
+  /// To deal layers to: all of them make the same call. Null: there are no others.
+  Ranks* ranks = nullptr;
   /// Layers that are in it with the same decision are not measured again, others are added; may be
   /// null. The caller has checked its fingerprint, and that the outputs are the model's.
   SensitivityCache* cache = nullptr;

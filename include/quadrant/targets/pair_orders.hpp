@@ -17,8 +17,9 @@ struct PairingRuntimes {
 
 /// In which orders the kernels of `runtimes` for this operation add neighbouring products of its
 /// operand `operand`, weights of shape `weight` that are codes of int8, with data of 8 bits: each
-/// order once. None: they sum in 32 bits, or compute real numbers. In axes of the operand. Observed
-/// in ONNX Runtime 1.23.2 and 1.32.0 and in OpenVINO 2026.4.1, on a processor with AVX2.
+/// order once. None: they sum in 32 bits, or compute real numbers. Any, for a product of the
+/// graph's own (`GraphView::operations`), whose kernel nobody knows. In axes of the operand.
+/// Observed in ONNX Runtime 1.23.2 and 1.32.0 and in OpenVINO 2026.4.1, on a processor with AVX2.
 [[nodiscard]] std::vector<PairOrder> pair_orders(NodeRef node, std::uint32_t operand,
                                                  const Shape& weight, PairingRuntimes runtimes);
 

@@ -58,7 +58,7 @@ struct ParameterList {
   /// operator.
   ParameterTotals settings;
   ParameterTotals integers;  ///< booleans and integers that are no codes: shapes, indices
-  std::uint64_t unread = 0;  ///< of types that the library does not read: of unknown size
+  std::uint64_t unread = 0;  ///< of types that targets do not read, as float8: not counted
 };
 
 /// A constant is a float parameter by its type; a quantized one by its type, or because an operator
