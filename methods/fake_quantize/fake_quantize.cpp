@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 QUADRANT_METHODS(FakeQuantizeScheme) { low_precision::register_borders(*this); }
 
 QUADRANT_DEQUANTIZER(FakeQuantizeScheme)(Value quantized, RewriteContext& context) const {
-  return dequantize_given(quantized, context);
+  return context.dequantize(quantized);
 }
 
 Expected<FakeQuantizeScheme> FakeQuantizeScheme::make(const GraphView& graph,

@@ -30,7 +30,7 @@ Expected<std::int64_t> limit_before_quantize(Graph& graph) {
     if (!id.is_valid() || graph.constant(id) || graph.kind(id) == ops::Input::kind) continue;
     if (graph.result_count(id) != 1 || !graph.type({id}).is_quantized()) continue;
     TensorType type = graph.type({id});
-    if (!has_limits(*type.uniform())) continue;
+    if (!type.uniform() || !has_limits(*type.uniform())) continue;
     const bool quantizes = graph.kind(id) == ops::Quantize::kind;
     if (quantizes) {
       const Value real = graph.operands(id)[0];

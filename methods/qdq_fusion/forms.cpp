@@ -88,6 +88,9 @@ class FormFinder {
     if (user.kind() == ops::Output::kind) return {{}, "the real result is an output of the model"};
     if (user.kind() == ops::Quantize::kind) {
       auto form = GivenForm::of(user.type().uniform());
+      if (!form && user.type().quantization.other()) {
+        return {{}, "its result is quantized to floats or indices, on which no kernel computes"};
+      }
       if (!form) return {{}, "the scale that quantizes its result cannot be read"};
       if (!form->is_per_tensor()) return {{}, "its result is quantized with several scales"};
       return {std::move(form)};

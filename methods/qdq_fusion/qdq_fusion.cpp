@@ -18,7 +18,7 @@ namespace quadrant::inline v0 {
 QUADRANT_METHODS(QdqFusion) { qdq_fusion::register_borders(*this); }
 
 QUADRANT_DEQUANTIZER(QdqFusion)(Value quantized, RewriteContext& context) const {
-  return dequantize_given(quantized, context);
+  return context.dequantize(quantized);
 }
 
 namespace {
@@ -65,9 +65,7 @@ std::optional<GivenForm> QdqFusion::recognize(const TensorType& type) const {
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 Expected<Value> QdqFusion::enter(Value real, const GivenForm& to, RewriteContext& context) const {
-  const TensorType& type = context.view().type(real);
-  return context.emit(ops::Quantize::kind, {real}, std::string(context.view().value_name(real)),
-                      {to.storage(), type.shape, to.type});
+  return context.quantize(real, to.type);
 }
 
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook

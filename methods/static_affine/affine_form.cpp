@@ -11,8 +11,11 @@ namespace {
 
 using Role = AffineForm::Role;
 
-constexpr std::array<std::pair<Role, std::string_view>, 3> role_names{
-    {{Role::activation, "activation"}, {Role::weight, "weight"}, {Role::bias, "bias"}}};
+constexpr std::array<std::pair<Role, std::string_view>, 4> role_names{
+    {{Role::activation, "activation"},
+     {Role::weight, "weight"},
+     {Role::bias, "bias"},
+     {Role::sum, "sum"}}};
 
 // Takes the text up to the next space, and the space, off `text`.
 std::string_view take_word(std::string_view& text) {
@@ -25,7 +28,7 @@ std::string_view take_word(std::string_view& text) {
 }  // namespace
 
 std::size_t AffineForm::hash() const noexcept {
-  return (granularity.hash() * 31 + static_cast<std::size_t>(storage)) * 3 +
+  return (granularity.hash() * 31 + static_cast<std::size_t>(storage)) * role_names.size() +
          static_cast<std::size_t>(role);
 }
 

@@ -2,11 +2,14 @@
 // are, and mean the same wherever they go.
 #include "quadrant/ir/moves.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/ops/windows.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
 
@@ -23,6 +26,8 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {
     if (!is_move(node)) {
       asks.refuse("its result is no choice of its operand's elements");
+    } else if (is_dilated_mean(node)) {
+      asks.refuse("integer kernels of poolings have no dilations");
     } else if (const auto source = source_form(node, wanted)) {
       asks.alternative({{0, *source}});
     } else {
@@ -54,6 +59,13 @@ QUADRANT_PARAMETERIZED(MoveMethod, StaticAffine, Nothing,
   }
 
  private:
+  // ONNX Runtime, which has integer kernels without dilations, does not load what it makes of one.
+  static bool is_dilated_mean(NodeRef node) {
+    const auto dilations = node.attribute_or("dilations", std::vector<std::int64_t>());
+    return node.kind() == ops::AveragePool::kind &&
+           std::ranges::any_of(dilations, [](std::int64_t dilation) { return dilation != 1; });
+  }
+
   // The form of operand 0 that becomes `wanted`. One scale is that of all elements, wherever they
   // go.
   static std::optional<AffineForm> source_form(NodeRef node, const AffineForm& wanted) {

@@ -4,10 +4,24 @@
 #include <vector>
 
 #include "ir/work.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::static_affine {
+
+namespace {
+
+// What is looked up in a table is no longer the number that it was looked up by.
+bool looks_up(NodeRef node) {
+  for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
+    if (role_of(node, i) != quadrant::Role::table || node.operand_constant(i) == nullptr) continue;
+    if (is_float(node.operand_type(i)->element)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool is_computed_from_integers(const GraphView& graph, Value value) {
   constexpr std::size_t most_values = 32;  // a limit, as above
@@ -22,9 +36,7 @@ bool is_computed_from_integers(const GraphView& graph, Value value) {
       has_integers = true;
       continue;
     }
-    // What is looked up in a table is no longer the number that it was looked up by.
-    const bool is_value = node.kind() == ops::Input::kind ||
-                          (node.kind() == ops::Gather::kind && node.operand_constant(0) != nullptr);
+    const bool is_value = node.kind() == ops::Input::kind || looks_up(node);
     // What a layer makes of them is no position any more.
     if (is_value || multiply_accumulates(node) != 0 || ++visited > most_values) return false;
     for (const Value operand : node.operands()) {

@@ -6,6 +6,9 @@
 // al., arXiv 1712.05877, section 2.4).
 #include "static_affine/products.hpp"
 
+#include <utility>
+
+#include "ir/scales.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/coded_bias.hpp"
@@ -15,13 +18,19 @@
 namespace quadrant::inline v0::static_affine {
 namespace {
 
-// Parameters: null, unless the operation's row does not say what its operands are.
-QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
+struct ProductUse {
+  const Product* product = nullptr;  // null, unless the operation's row does not say it
+  ChannelsOfSum channels = nullptr;
+};
+
+QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, ProductUse,
                        requires_parents(variadic(or_absent(AnyState)))) {
   using ProductMethodBase::ProductMethodBase;
 
   void request(NodeRef node, Asks& asks) const override {
-    if (const char* const why = scheme().refusal(*node.graph, node.result())) {
+    if (parameters().channels != nullptr) {
+      asks.produce(sum_form());
+    } else if (const char* const why = scheme().refusal(*node.graph, node.result())) {
       asks.refuse(why);
     } else {
       asks.produce(scheme().activation());
@@ -29,15 +38,22 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
   void callback(const AffineForm& wanted, NodeRef node, Asks& asks) const override {
-    if (!makes_activation(scheme(), node, wanted, asks)) return;
+    const bool is_sum = wanted.role == AffineForm::Role::sum;
+    if (!is_sum && !makes_activation(scheme(), node, wanted, asks)) return;
     const Product& product = product_of(node);
-    const Asks::Need data{product.data, wanted};
+    const AffineForm activation = scheme().activation();
+    const Asks::Need data{product.data, activation};
     const Constant* const weight = constant_behind(*node.graph, node.operand(product.weight));
     if (weight == nullptr) {
-      asks.compute({data, {product.weight, wanted}});
+      asks.compute({data, {product.weight, activation}});
       return;
     }
     const AffineForm form = weight_form(node, *weight);
+    if (is_sum && form.granularity.kind == Granularity::Kind::axis &&
+        parameters().channels(node) < 0) {
+      asks.refuse("its result has no axis of the weight's channels");
+      return;
+    }
     const bool is_derived = scheme().options().bias_bits == 32;
     if (coded_bias(node, product, form.granularity, is_derived) == nullptr) {
       asks.compute({data, {product.weight, form}});
@@ -58,12 +74,28 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
   }
 
   [[nodiscard]] Expected<void> rewriter(NodeRef node, RewriteContext& context) const override {
-    return compute_codes(node, context);
+    const auto* const form = context.form<AffineForm>(node.result());
+    if (form == nullptr || form->role != AffineForm::Role::sum) return compute_codes(node, context);
+    const Product& product = product_of(node);
+    const auto data = context.quantization(node.operand(product.data));
+    const auto weight = context.quantization(node.operand(product.weight));
+    auto type = data == nullptr || weight == nullptr
+                    ? nullptr
+                    : sum_type(*data, *weight, parameters().channels(node), node.type().element);
+    if (type == nullptr) {
+      return fail(ErrorCode::impossible, "its sums have no scales: exclude the operation",
+                  {.node = std::string(node.name())});
+    }
+    return context.set_quantized(node.result(), std::move(type));
   }
 
  private:
   [[nodiscard]] const Product& product_of(NodeRef node) const {
-    return parameters() == nullptr ? *find_product(node) : *parameters();
+    return parameters().product == nullptr ? *find_product(node) : *parameters().product;
+  }
+
+  static AffineForm sum_form() {
+    return {AffineForm::Role::sum, ElementType::int32, Granularity::per_tensor()};
   }
 
   static std::optional<std::int64_t> channel_of(NodeRef node, const Product& product,
@@ -84,6 +116,8 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
     const AffineKernels kernels = scheme().options().kernels;
     if (kernels == AffineKernels::tflite) return axis.has_value();
     const Shape& shape = node.operand_type(product.weight)->shape;
+    const bool is_foreign = parameters().product != nullptr;  // runs in neither
+    if (is_foreign) return axis.has_value();
     if (!is_convolution(product) && shape.is_ranked() && shape.rank() > 2) return false;
     return axis && has_one_axis(*node.graph, source_of(*node.graph, operand), *axis, weight);
   }
@@ -130,8 +164,33 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, const Product*,
 
 }  // namespace
 
-void add_product(StaticAffine::Registration& methods, const Product& product) {
-  methods.add_parameterized<ProductMethod>(product.kind, &product);
+void add_product(StaticAffine::Registration& methods, const Product& product,
+                 ChannelsOfSum channels) {
+  methods.add_parameterized<ProductMethod>(product.kind, ProductUse{&product, channels});
+}
+
+std::shared_ptr<const UniformType> sum_type(const UniformType& data, const UniformType& weight,
+                                            std::int64_t axis, ElementType expressed) {
+  const auto of_data = read_exact_scales(data.scales);
+  auto scales = read_exact_scales(weight.scales);
+  if (!of_data || of_data->size() != 1 || !scales) return nullptr;
+  for (double& scale : *scales) scale *= of_data->front();
+  const auto range = integer_range(ElementType::int32).value_or(IntegerRange{});
+  UniformType made{.storage = ElementType::int32,
+                   .expressed = expressed,
+                   .granularity = Granularity::per_tensor(),
+                   .storage_min = range.min,
+                   .storage_max = range.max,
+                   .scales = {},
+                   .zero_points = {}};
+  Shape shape = Shape::scalar();
+  if (weight.granularity.kind == Granularity::Kind::axis) {
+    if (axis < 0) return nullptr;
+    made.granularity = Granularity::per_axis(axis);
+    shape = Shape{static_cast<std::int64_t>(scales->size())};
+  }
+  made.scales = make_exact_scales(ElementType::float64, shape, *scales);
+  return std::make_shared<const UniformType>(std::move(made));
 }
 
 void register_products(StaticAffine::Registration& methods) {

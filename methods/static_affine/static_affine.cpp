@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/encodings.hpp"
 #include "static_affine/methods.hpp"
@@ -23,9 +24,7 @@ QUADRANT_METHODS(StaticAffine) {
 }
 
 QUADRANT_DEQUANTIZER(StaticAffine)(Value quantized, RewriteContext& context) const {
-  const GraphView& graph = context.view();
-  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
-                      graph.type(quantized).expressed());
+  return context.dequantize(quantized);
 }
 
 namespace {
@@ -199,11 +198,7 @@ const char* StaticAffine::refusal(const GraphView& graph, Value value) const {
 // NOLINTNEXTLINE(readability-convert-member-functions-to-static): a hook
 Expected<Value> StaticAffine::enter(Value real, const AffineForm& to,
                                     RewriteContext& context) const {
-  TensorType type = context.view().type(real);
-  type.quantization = context.parameters(real, to);
-  type.element = type.uniform()->storage;
-  return context.emit(ops::Quantize::kind, {real}, std::string(context.view().value_name(real)),
-                      std::move(type));
+  return context.quantize(real, context.parameters(real, to));
 }
 
 std::optional<Gain> StaticAffine::price(const ConversionOf<AffineForm>& conversion,
@@ -227,6 +222,24 @@ std::optional<Gain> StaticAffine::price(const ConversionOf<AffineForm>& conversi
   return gains.of_conversion(conversion);
 }
 
+std::optional<TensorType> StaticAffine::type_of(const AffineForm& form,
+                                                const TensorType& real) const {
+  const int bits = bit_width(form.storage);
+  const bool is_signed = form.storage == storage_element(bits, true);
+  const bool is_weight = form.role == Role::weight;
+  const EncodingSymmetry symmetry = (is_weight ? options_.weights : options_.activations).symmetry;
+  IntegerCode codes = IntegerCode::of(bits, is_signed);
+  if (is_weight && is_signed && symmetry == EncodingSymmetry::symmetric_strict) ++codes.min;
+  const bool is_even =
+      symmetry == EncodingSymmetry::symmetric || symmetry == EncodingSymmetry::symmetric_strict;
+  const bool has_zeros = (form.role == Role::activation || is_weight) && (!is_signed || !is_even);
+  NumberFormat format{.code = codes,
+                      .scales = {{form.granularity, FloatScale{}}},
+                      .offset = has_zeros ? Offset::zero_point : Offset::none,
+                      .expressed = real.element};
+  return type_without_numbers(std::move(format), real.shape);
+}
+
 Expected<std::shared_ptr<const UniformType>> StaticAffine::resolve(
     const ParameterQuery<AffineForm>& query) const {
   switch (query.constraint->role) {
@@ -234,6 +247,8 @@ Expected<std::shared_ptr<const UniformType>> StaticAffine::resolve(
       return static_affine::weight_type(options_, query);
     case Role::bias:
       return static_affine::bias_type(options_, query);
+    case Role::sum:
+      return nullptr;  // it follows from what was found for the factors
     default:
       return static_affine::activation_type(options_, query);
   }

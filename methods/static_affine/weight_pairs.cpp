@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "quadrant/ir/products.hpp"
 #include "quadrant/targets/pair_orders.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"
@@ -35,7 +34,7 @@ WeightPairs pairs_of(const StaticAffineOptions& options, const GraphView& graph,
   for (const Value value : moved_values(graph, constant)) {
     for (const Use& use : graph.uses(value.node)) {
       const NodeRef user{&graph, use.user};
-      if (use.result != value.result || find_product(user) == nullptr) continue;
+      if (use.result != value.result) continue;
       for (PairOrder& order : pair_orders(user, use.operand, graph.type(value).shape, runtimes)) {
         add(pairs, order_at_constant(graph, value, std::move(order)), granularity);
       }

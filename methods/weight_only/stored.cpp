@@ -12,6 +12,7 @@
 
 #include "ir/float16.hpp"
 #include "ir/scales.hpp"
+#include "numerics/moved_weight.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/ir/scaled_format.hpp"
@@ -64,16 +65,26 @@ const char* beyond_float16(const ScaledFormat& format, const Constant& weight) {
 }
 
 // Which constant, perhaps moved, it is.
-std::string_view name_of(NodeRef node) {
-  const bool is_constant = node.kind() == ops::Constant::kind;
-  return node.graph->value_name(is_constant ? node.result() : node.operand(0));
-}
+std::string_view name_of(NodeRef node) { return node.graph->value_name(moved_from(node).result()); }
 
 // What is known of the inputs of the weight that the node makes; null: nothing.
 const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
   const WeightOnlyOptions& options = scheme.options();
-  const bool looks_at_them = options.moments != nullptr && options.rounding != Rounding::nearest;
+  // They lie as the constant does.
+  const bool looks_at_them =
+      options.moments != nullptr && options.rounding != Rounding::nearest && keeps_order(node);
   return looks_at_them ? options.moments->find(name_of(node)) : nullptr;
+}
+
+// What the weight is to come near to, where that is known: itself otherwise.
+Expected<Constant> aim_of(const WeightOnly& scheme, NodeRef node, const Constant& weight) {
+  if (moments_of(scheme, node) == nullptr) return weight;
+  const auto& aims = scheme.options().moments->aims;
+  const auto found = aims.find(name_of(node));
+  const bool fits = found != aims.end() && found->second.element_count() == weight.element_count();
+  if (!fits) return weight;
+  const NodeRef source = moved_from(node);
+  return moved_weight(node, found->second.reshaped(source.type().shape));
 }
 
 // What a scheme of someone's own made of the weight, before anything is done with it.
@@ -164,8 +175,9 @@ StorageChange stored_size(const WeightOnly& scheme, const Constant& weight, cons
           stored_bytes(shape, groups, rule.storage, rule.scale, has_zero_points)};
 }
 
-Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
+Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Constant& given,
                               const Granularity& groups, DataContext& context) {
+  QUADRANT_TRY(const Constant weight, aim_of(scheme, node, given));
   if (scheme.has_type()) {
     QUADRANT_TRY(const NumberFormat format, format_of(scheme, node, weight, groups));
     return encode_weight(scheme, node, weight, format, context);

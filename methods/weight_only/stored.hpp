@@ -21,7 +21,7 @@ namespace quadrant::inline v0::weight_only {
 
 /// For the data pass at `node`: keeps what `stored_weight` needs, or refuses NaN.
 [[nodiscard]] Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node,
-                                            const Constant& weight, const Granularity& groups,
+                                            const Constant& given, const Granularity& groups,
                                             DataContext& context);
 
 /// Codes, and what they stand for.

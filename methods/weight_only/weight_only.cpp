@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/scales.hpp"
+#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/methods.hpp"
 #include "weight_only/stored.hpp"
@@ -23,9 +24,7 @@ QUADRANT_METHODS(WeightOnly) {
 }
 
 QUADRANT_DEQUANTIZER(WeightOnly)(Value quantized, RewriteContext& context) const {
-  const GraphView& graph = context.view();
-  return context.emit(ops::Dequantize::kind, {quantized}, std::string(graph.value_name(quantized)),
-                      graph.type(quantized).expressed());
+  return context.dequantize(quantized);
 }
 
 Expected<EncodedConstant> WeightOnly::encode(const WeightToEncode& weight) const {
@@ -185,6 +184,27 @@ ElementType WeightOnly::storage_type(const Granularity& /*groups*/) const {
   if (!has_type()) return rule().storage;
   const auto format = format_along({});
   return format ? storage_element(*format) : ElementType::undefined;
+}
+
+std::optional<TensorType> WeightOnly::type_of(const Granularity& groups,
+                                              const TensorType& real) const {
+  if (!real.shape.is_ranked()) return std::nullopt;
+  if (has_type()) {
+    auto format = this->format(groups, real.shape.rank());
+    if (!format) return std::nullopt;
+    format->expressed = real.element;
+    return type_without_numbers(*std::move(format), real.shape);
+  }
+  const ScaleRule asked = rule();
+  const bool is_signed = asked.storage_min < 0;
+  // Codes without a sign have zero in the middle.
+  const bool has_zeros = asked.symmetry == Symmetry::asymmetric || !is_signed;
+  NumberFormat format{.code = IntegerCode{bit_width(asked.storage), is_signed, asked.storage_min,
+                                          asked.storage_max},
+                      .scales = {{groups, FloatScale{asked.scale}}},
+                      .offset = has_zeros ? Offset::zero_point : Offset::none,
+                      .expressed = real.element};
+  return type_without_numbers(std::move(format), real.shape);
 }
 
 Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {

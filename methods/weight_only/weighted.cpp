@@ -1,7 +1,14 @@
 #include "weight_only/weighted.hpp"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/scale_behind.hpp"
 
@@ -20,11 +27,41 @@ bool is_fewer_behind(NodeRef node, const Shape& weight) {
 
 struct Choice {
   bool behind = false;
-  const char* why_not = nullptr;  ///< where it was asked for
+  std::string why_not{};  ///< where it was asked for
 };
 
+// An IR may lack an operation of which `put_scales_behind` would add one: casts of the codes, a
+// product, and, for a bias that is computed, a sum.
+std::optional<std::string> why_not_emitted(const WeightOnly& scheme, NodeRef node,
+                                           const Weight& weight, const std::optional<Bias>& bias,
+                                           const Granularity& groups) {
+  const Capabilities* const ir = node.graph->capabilities();
+  const TensorType& type = *node.operand_type(weight.operand);
+  const auto codes = scheme.type_of(groups, type);
+  if (ir == nullptr || !codes) return std::nullopt;
+  const TensorType plain{codes->element, codes->shape, nullptr};
+  const TensorType& sum = node.type();
+  std::vector<Extent> extents;
+  if (groups.kind == Granularity::Kind::axis) {
+    extents.assign(static_cast<std::size_t>(weight.result_axis), 1);
+    extents.front() = Extent::open();
+  }
+  const std::array scaled{sum, TensorType{type.element, Shape(std::move(extents)), nullptr}};
+  std::vector<Expected<void>> answers{
+      ir->can_emit(ops::StorageCast::kind, std::span(&*codes, 1), plain),
+      ir->can_emit(ops::StorageCast::kind, std::span(&plain, 1), *codes),
+      ir->can_emit(ops::Multiply::kind, scaled, sum)};
+  const bool is_added_behind = bias && !node.operand(bias->operand).is_absent() &&
+                               node.operand_constant(bias->operand) == nullptr;
+  if (is_added_behind) answers.push_back(ir->can_emit(ops::Add::kind, scaled, sum));
+  const auto refused = std::ranges::find_if(answers, [](const auto& answer) { return !answer; });
+  if (refused == answers.end()) return std::nullopt;
+  return "the graph cannot scale the sum: " + refused->error().message;
+}
+
 Choice choose_form(const WeightOnly& scheme, NodeRef node, const Weight& weight,
-                   const TensorType& type, const Granularity& groups) {
+                   const std::optional<Bias>& bias, const Granularity& groups) {
+  const TensorType& type = *node.operand_type(weight.operand);
   const Form form = scheme.options().form;
   if (form == Form::front) return {};
   if (groups.kind == Granularity::Kind::block) {
@@ -40,7 +77,11 @@ Choice choose_form(const WeightOnly& scheme, NodeRef node, const Weight& weight,
   if (type.element != ElementType::float32 && type.element != ElementType::float64) {
     return {false, "the type cannot hold the scale exactly enough behind the sum"};
   }
-  return {form == Form::behind || is_fewer_behind(node, type.shape), nullptr};
+  if (form == Form::fewest && !is_fewer_behind(node, type.shape)) return {};
+  if (auto why_not = why_not_emitted(scheme, node, weight, bias, groups)) {
+    return {false, *std::move(why_not)};
+  }
+  return {true};
 }
 
 }  // namespace
@@ -55,13 +96,13 @@ void request_weights(const WeightOnly& scheme, NodeRef node, const Weighted& wei
       asks.refuse("the sum keeps no axis of the weight, so there are no channels");
       continue;
     }
-    const Choice choice = choose_form(scheme, node, weight, *type, *groups);
+    const Choice choice = choose_form(scheme, node, weight, weighted.bias, *groups);
     if (choice.behind) {
       asks.take(weight.operand, *groups);
     } else {
       asks.benefit(weight.operand, *groups);
       // Said of weights only: activations ask in vain anyway.
-      if (choice.why_not != nullptr && node.operand_constant(weight.operand) != nullptr) {
+      if (!choice.why_not.empty() && node.operand_constant(weight.operand) != nullptr) {
         asks.refuse(choice.why_not);
       }
     }

@@ -129,6 +129,11 @@ class FakeQuantizeScheme final : public Scheme {
   /// Requantize, where the operation in front does not do it: `dequantize`, `quantize`.
   [[nodiscard]] Expected<Value> convert(Value quantized, const GivenForm& to,
                                         RewriteContext& context) const;
+  [[nodiscard]] static std::optional<TensorType> type_of(const GivenForm& form,
+                                                         const TensorType& real) {
+    if (form.type == nullptr) return std::nullopt;
+    return TensorType{form.storage(), real.shape, form.type};
+  }
   [[nodiscard]] static ElementType storage_type(const GivenForm& form) noexcept {
     return form.storage();
   }

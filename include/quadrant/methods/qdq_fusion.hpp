@@ -80,6 +80,11 @@ class QdqFusion final : public Scheme {
                                         RewriteContext& context) const;
   [[nodiscard]] std::optional<Gain> price(const ConversionOf<GivenForm>& conversion,
                                           const GainModel& gains) const;
+  [[nodiscard]] static std::optional<TensorType> type_of(const GivenForm& form,
+                                                         const TensorType& real) {
+    if (form.type == nullptr) return std::nullopt;
+    return TensorType{form.storage(), real.shape, form.type};
+  }
   [[nodiscard]] static ElementType storage_type(const GivenForm& form) noexcept {
     return form.storage();
   }

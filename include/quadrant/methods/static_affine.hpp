@@ -34,6 +34,7 @@ struct AffineForm {
     activation,  ///< by what was observed of the value; of a constant, by its contents
     weight,      ///< by the contents of a constant
     bias,        ///< added to sums of products, in their scale, or by its own contents
+    sum,         ///< of products, before it is rounded: in the product of both scales
   };
 
   Role role = Role::activation;
@@ -149,6 +150,9 @@ class StaticAffine final : public Scheme {
   [[nodiscard]] static ElementType storage_type(const AffineForm& form) noexcept {
     return form.storage;
   }
+  /// That of a value of type `real` in the form, without numbers.
+  [[nodiscard]] std::optional<TensorType> type_of(const AffineForm& form,
+                                                  const TensorType& real) const;
   [[nodiscard]] Expected<std::shared_ptr<const UniformType>> resolve(
       const ParameterQuery<AffineForm>& query) const;
 

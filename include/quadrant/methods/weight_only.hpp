@@ -117,6 +117,10 @@ class WeightOnly : public Scheme {
   /// That of the codes: the same for all groups.
   [[nodiscard]] ElementType storage_type(const Granularity& groups) const;
 
+  /// That of a weight of type `real` in these groups, without numbers.
+  [[nodiscard]] std::optional<TensorType> type_of(const Granularity& groups,
+                                                  const TensorType& real) const;
+
   /// The groups that the options mean for a weight of shape `shape`, whose sum runs over axis
   /// `contracted` and keeps axis `channel`: what an operation asks for. A weight with no whole
   /// block along `contracted` gets a scale for each channel, but for options that name a type,

@@ -91,7 +91,7 @@ TEST_CASE("static_affine: forms as text and back") {
   CHECK(AffineForm{}.print() == "activation i8");
   CHECK(AffineForm{Role::weight, ElementType::int8, Granularity::per_axis(0)}.print() ==
         "weight i8 axis=0");
-  for (const Role role : {Role::activation, Role::weight, Role::bias}) {
+  for (const Role role : {Role::activation, Role::weight, Role::bias, Role::sum}) {
     for (const ElementType storage : {ElementType::int4, ElementType::uint16, ElementType::int32}) {
       for (const Granularity& groups : {Granularity::per_tensor(), Granularity::per_axis(2)}) {
         const AffineForm form{role, storage, groups};

@@ -5,9 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "ir/forwarding_view.hpp"
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
 #include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/ir/capabilities.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;
@@ -395,4 +397,44 @@ TEST_CASE("behind: operands of an unknown rank") {
   // Rows are the last axis if the other is a vector, and else the last but one: nobody knows.
   CHECK(quantized(ops::MatMul::kind, true, {4, 3}) == 0);
   CHECK(quantized(ops::Conv::kind, false, {6, 4, 3, 3}) == 1);
+}
+
+TEST_CASE("behind: what the graph cannot emit is not planned") {
+  struct Without final : Capabilities {
+    explicit Without(std::string_view operation) : lacking(operation) {}
+    Expected<void> can_emit(std::string_view kind, std::span<const TensorType>,
+                            const TensorType&) const override {
+      if (kind == lacking) return fail(ErrorCode::impossible, "no such operation here");
+      return {};
+    }
+    std::string_view lacking;
+  };
+  struct Limited final : test::ForwardingView {
+    Limited(const Graph& graph, const Without& can) : ForwardingView(graph), known(&can) {}
+    const Capabilities* capabilities() const noexcept override { return known; }
+    const Capabilities* known;
+  };
+  const Registry registry = *weight_only_registry({.form = Form::behind});
+  const auto is_taken = [&](std::string_view lacking, const std::optional<Operand>& added) {
+    Graph graph;
+    BehindCase made{ops::Gemm::kind, {x({2, 4}), w({4, 3})}, {}};
+    if (added) made.operands.push_back(*added);
+    const Value sum = add_node(graph, made);
+    graph.add_output("y", sum);
+    REQUIRE(infer_shapes(graph));
+    const Without can(lacking);
+    const auto analysis = analyze(Limited(graph, can), registry, build::by_operands());
+    REQUIRE(analysis);
+    CHECK(analysis->plan.values.size() == 1);
+    return analysis->selection.read(sum.node, 1) != float_form;
+  };
+  for (const auto& added : {std::optional<Operand>(), std::optional(bias({3}))}) {
+    CHECK(is_taken("nothing", added));
+    CHECK(is_taken(ops::Add::kind, added));  // a constant is divided
+    CHECK_FALSE(is_taken(ops::StorageCast::kind, added));
+    CHECK_FALSE(is_taken(ops::Multiply::kind, added));
+  }
+  const Operand computed = x({3});
+  CHECK(is_taken("nothing", computed));
+  CHECK_FALSE(is_taken(ops::Add::kind, computed));
 }

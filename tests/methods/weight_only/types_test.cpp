@@ -144,16 +144,27 @@ TEST_CASE("half weights express halves") {
   CHECK(quantization_of(result, "w_quantized").expressed() == ElementType::float16);
 }
 
-TEST_CASE("codes of a format that is not uniform do not move, and the reason is told") {
-  for (const auto& [type, codes] : {std::pair("int4", 1), std::pair("nf4", 0)}) {
-    CAPTURE(type);
+TEST_CASE("codes of a format that is not uniform do not move: the weight does, if it is alone") {
+  struct Example {
+    const char* type;
+    bool is_alone;
+    int dequantized;
+    int transposed;
+  };
+  for (const Example& example : {Example{"int4", true, 1, 1}, Example{"nf4", true, 1, 0},
+                                 Example{"int4", false, 1, 1}, Example{"nf4", false, 0, 1}}) {
+    CAPTURE(example.type);
+    CAPTURE(example.is_alone);
     Graph graph;
     const Value w = build::weight(graph, "w", {6, 64});
     const Value t = build::node(graph, ops::Transpose::kind, "t", {w});
     graph.add_output(
         "y", build::node(graph, ops::MatMul::kind, "y", {build::input(graph, "x", {2, 64}), t}));
-    const auto result = build::quantize(graph, {.type = type});
-    CHECK(count_of_kind(result.graph, ops::Dequantize::kind) == codes);
+    if (!example.is_alone) graph.add_output("z", build::node(graph, "onnx.Neg", "z", {w}));
+    const auto result = build::quantize(graph, {.type = example.type});
+    CHECK(count_of_kind(result.graph, ops::Dequantize::kind) >= example.dequantized);
+    CHECK((count_of_kind(result.graph, ops::Dequantize::kind) > 0) == (example.dequantized > 0));
+    CHECK(count_of_kind(result.graph, ops::Transpose::kind) == example.transposed);
   }
 }
 
