@@ -9,6 +9,7 @@
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -17,6 +18,9 @@ struct OnnxReadOptions {
   /// DequantizeLinear and QuantizeLinear whose parameters are initializers become `dequantize` and
   /// `quantize`, and their codes get quantized types. False: they stay ONNX's operators.
   bool raise_quantization = true;
+  /// Calls of local functions become the operations that these are made of. False: they stay calls,
+  /// which nothing looks into, and functions are carried.
+  bool inline_functions = true;
   FileTransaction* files = nullptr;  ///< hears of each file that is opened; may be null
   /// Data files that are symbolic links to anywhere. False: a link must lead into the model's
   /// folder, or to where the model itself, being a link, leads (as in the caches of hubs).
@@ -26,7 +30,7 @@ struct OnnxReadOptions {
 /// Reads the structure of a model. Contents of tensors stay in the file (or in the external data
 /// files it names) and are read when they are needed, so memory does not grow with the weights; the
 /// files must not change while the graph lives. Unknown operations, attributes, domains, subgraphs,
-/// functions and metadata are carried along and written again.
+/// and metadata are carried along and written again, as are functions that cannot be inlined.
 ///
 /// Errors: `io` when a file cannot be read; `invalid_model` with file, tensor or node, and byte
 /// offset for anything that is not a well-formed model, which one is not whose data files are
@@ -59,9 +63,15 @@ struct OnnxWriteOptions {
   /// dimensions, behind transposes or not, of 4 or 8 bits, that expresses float32 or float16. Its
   /// scales are one for all, one for each output channel, or one for each block along the axis that
   /// is summed over, the block a power of two from 16 on. Codes and zero points are stored
-  /// unsigned; float16 scales are rounded to float16 and must be normal numbers there. What cannot
-  /// go this way is written as without this option, and `sink` hears which and why.
+  /// unsigned, those of at most 2 bits as such; float16 scales are rounded to float16 and must be
+  /// normal numbers there. Weights of `nf4` and `fp4-bnb` become `com.microsoft.MatMulBnb4`, where
+  /// rows are whole blocks. What cannot go this way is written as without this option, and `sink`
+  /// hears which and why.
   bool matmul_nbits = false;
+  /// Writes weights of float8 as arithmetic, a lookup of what each code stands for, and not as
+  /// DequantizeLinear: ONNX Runtime computes that once, when it loads the model, and keeps floats,
+  /// where it runs a DequantizeLinear each time.
+  bool small_floats_as_arithmetic = false;
   /// Writes what computes on codes, by its types, as operators on codes: QLinearConv,
   /// QLinearMatMul, and com.microsoft's QGemm, QLinearAdd, QLinearMul, QLinearSigmoid,
   /// QLinearLeakyRelu, QLinearAveragePool, QLinearGlobalAveragePool and QLinearConcat; MaxPool and
@@ -71,6 +81,10 @@ struct OnnxWriteOptions {
   FakeQuantizeForm fake_quantize = FakeQuantizeForm::linear;
   /// What the files are added to, which puts them in place; null: at once.
   FileTransaction* files = nullptr;
+  /// All of these make the call, with the same graph and options: each computes and writes a share
+  /// of the bytes of the files, which the first puts in place. They need a folder that all see;
+  /// where one does not, the first writes alone, and `sink` hears so. Null: there are no others.
+  Ranks* ranks = nullptr;
 };
 
 /// What writing a model did beyond copying.
@@ -84,6 +98,7 @@ struct OnnxWriteReport {
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
   std::int64_t matmul_nbits = 0;  ///< products that became MatMulNBits
+  std::int64_t matmul_bnb4 = 0;   ///< products that became MatMulBnb4
   std::int64_t qoperators = 0;    ///< nodes that became operators on codes
   /// Values of int8 whose codes were written as uint8, with the same meaning: from opset 21 on,
   /// ONNX Runtime does not load some models with signed ones.

@@ -304,10 +304,9 @@ void Lowering::check_inputs() const {
     const Shape& shape = graph_.type({id}).shape;
     if (is_fixed(shape)) continue;
     failures::impossible(
-        fmt::format("an input of open extents, {}: MLIR is written of fixed ones alone. Fix them "
-                    "where the model is exported",
+        fmt::format("an input of open extents, {}: MLIR is written of fixed ones alone",
                     to_string(shape)),
-        {.tensor = std::string(graph_.value_name({id}))});
+        {.tensor = std::string(graph_.value_name({id}))}, Remedy::fix_shapes);
   }
 }
 

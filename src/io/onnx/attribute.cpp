@@ -134,14 +134,23 @@ std::optional<Attribute> typed_value(Source& source, AttributeFields& fields, At
 
 }  // namespace
 
-void read_attribute(Source& source, Range range, Attributes& out, SubgraphNames& names) {
-  AttributeFields fields = read_attribute_fields(source, range);
-  if (fields.name.empty()) invalid("an attribute without a name", {.offset = range.offset});
-  if (out.find(fields.name) != nullptr || fields.name.starts_with(prefix)) {
-    invalid(out.find(fields.name) ? fmt::format("the attribute '{}' is given twice", fields.name)
-                                  : fmt::format("an attribute is called '{}'", fields.name),
+void check_attribute_name(std::string_view name, Range range, const Attributes& others) {
+  if (name.empty()) invalid("an attribute without a name", {.offset = range.offset});
+  if (others.find(name) != nullptr || name.starts_with(prefix)) {
+    invalid(others.find(name) ? fmt::format("the attribute '{}' is given twice", name)
+                              : fmt::format("an attribute is called '{}'", name),
             {.offset = range.offset});
   }
+}
+
+void check_attribute_count(std::size_t count) {
+  constexpr std::size_t most = 4096;
+  if (count > most) invalid(fmt::format("{} attributes, more than any operator has", count));
+}
+
+void read_attribute(Source& source, Range range, Attributes& out, SubgraphNames& names) {
+  AttributeFields fields = read_attribute_fields(source, range);
+  check_attribute_name(fields.name, range, out);
   if (auto value = typed_value(source, fields, out)) {
     out.set(std::string(fields.name), *std::move(value));
     if (!fields.extra.empty()) {
@@ -171,8 +180,9 @@ void add_carried(Rope& message, const Attributes& attributes, std::string_view n
   if (opaque && opaque->bytes) message.add_raw(opaque->bytes);
 }
 
-void add_tensor_type(Rope& tensor, ElementType element, const Shape& shape) {
-  const std::int64_t number = element_type_number(element);
+void add_tensor_type(Rope& tensor, ElementType element, const Shape& shape,
+                     std::int64_t data_type) {
+  const std::int64_t number = data_type != 0 ? data_type : element_type_number(element);
   if (number == 0) impossible(fmt::format("ONNX has no tensors of {}", to_string(element)));
   for (const std::int64_t extent : shape.known_extents()) tensor.add_integer(tensor::dims, extent);
   tensor.add_integer(tensor::data_type, number);

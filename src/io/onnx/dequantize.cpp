@@ -53,9 +53,12 @@ class Lowering {
       lowered_.unsigned_activations = use_unsigned_activations(graph_);
       collect_conversions();
     }
-    drop_idle_dilations(graph_);
+    keep_dilations_from_codes(graph_);
     weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
-    if (!conversions_.empty()) spell_out_permutations();
+    if (!conversions_.empty()) {
+      spell_out_permutations();
+      spell_out_pads(graph_);
+    }
     collect_node_names();
     for (const Conversion& conversion : conversions_) {
       const std::string label(graph_.value_name({conversion.node}));

@@ -25,9 +25,13 @@ inline constexpr std::uint32_t version = 2;
 
 namespace function {
 inline constexpr std::uint32_t name = 1;
+inline constexpr std::uint32_t input = 4;
+inline constexpr std::uint32_t output = 5;
 inline constexpr std::uint32_t node = 7;
 inline constexpr std::uint32_t opset_import = 9;
 inline constexpr std::uint32_t domain = 10;
+inline constexpr std::uint32_t attribute_proto = 11;
+inline constexpr std::uint32_t overload = 13;
 }  // namespace function
 
 namespace graph {
@@ -76,6 +80,7 @@ enum Type : std::int64_t {  // NOLINT(performance-enum-size): as wide as a varin
   type_int = 2,
   type_string = 3,
   type_tensor = 4,
+  type_graph = 5,
   type_floats = 6,
   type_ints = 7,
   type_strings = 8,

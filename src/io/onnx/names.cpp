@@ -45,4 +45,12 @@ std::string value_info_key(std::uint32_t result) {
   return result == 0 ? std::string(key::value_info) : fmt::format("{}.{}", key::value_info, result);
 }
 
+std::string yield_info_key(std::size_t operand) {
+  return fmt::format("{}.yield.{}", key::value_info, operand);
+}
+
+std::string body_key(std::string_view key, std::string_view body) {
+  return fmt::format("{}.{}", key, body);
+}
+
 }  // namespace quadrant::inline v0::onnx

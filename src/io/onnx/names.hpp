@@ -73,6 +73,10 @@ inline constexpr std::string_view input_position = "onnx.input_position";
 inline constexpr std::string_view input_info = "onnx.input_info";
 /// The TensorProto or SparseTensorProto of an initializer that is only carried.
 inline constexpr std::string_view tensor = "onnx.tensor";
+/// The bytes of such a tensor of float8, while a model is read: see small_floats.hpp.
+inline constexpr std::string_view codes = "onnx.codes";
+/// The data type of an initializer, where it is another than that of its elements.
+inline constexpr std::string_view data_type = "onnx.data_type";
 /// The folder that data files are relative to, where bytes that are only carried name some.
 inline constexpr std::string_view data_directory = "onnx.data_directory";
 
@@ -109,5 +113,9 @@ inline constexpr std::string_view value_info_format = "onnx.value_info";  ///< o
 
 /// The name under which result `result` keeps its ValueInfoProto.
 [[nodiscard]] std::string value_info_key(std::uint32_t result);
+/// The same of what a body of the node yields as its operand `operand` (ir/regions.hpp).
+[[nodiscard]] std::string yield_info_key(std::size_t operand);
+/// What the operation keeps of the graph that is its attribute `body`, as a graph keeps `key`.
+[[nodiscard]] std::string body_key(std::string_view key, std::string_view body);
 
 }  // namespace quadrant::inline v0::onnx

@@ -29,7 +29,9 @@ class NBitsSource final : public ConstantSource {
         row_bytes_(static_cast<std::uint64_t>(layout.blocks()) *
                    static_cast<std::uint64_t>(layout.block_size) / codes_per_byte_),
         rows_first_(layout.rows_first),
-        flip_(static_cast<std::byte>(nbits_offset(codes_.element()))) {}
+        bits_(layout.bits),
+        first_is_high_(layout.first_is_high),
+        flip_(static_cast<std::byte>(nbits_offset(codes_.element(), layout.bits))) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     std::vector<std::byte> packed;
@@ -43,6 +45,9 @@ class NBitsSource final : public ConstantSource {
       const std::span<std::byte> to = is_whole ? out.first(size) : std::span(packed);
       if (tile.columns < tile.bytes * codes_per_byte_) std::ranges::fill(to, std::byte{0});
       QUADRANT_CHECK(rows_first_ ? pack_rows(tile, to) : pack_columns(tile, to));
+      if (first_is_high_) {
+        for (std::byte& byte : to) byte = byte << 4 | byte >> 4;
+      }
       const std::size_t taken = std::min(size - before, out.size());
       if (!is_whole) std::memcpy(out.data(), packed.data() + before, taken);
       out = out.subspan(taken);
@@ -78,13 +83,19 @@ class NBitsSource final : public ConstantSource {
     return tile;
   }
 
-  /// Packs `codes` one behind the other; an odd last one with nothing in the high half.
+  /// Packs `codes` one behind the other; with nothing in what is left of the last byte.
   void pack(std::span<std::byte> codes, std::byte* packed) const {
     for (std::byte& code : codes) code ^= flip_;
     if (codes_per_byte_ == 1) {
       std::ranges::copy(codes, packed);
-    } else {
+    } else if (codes_per_byte_ == 2) {
       kernels::pack_halves(codes.data(), codes.size(), packed);
+    } else {
+      for (std::size_t i = 0; i < codes.size(); ++i) {
+        const auto place = static_cast<int>(i % codes_per_byte_);
+        std::byte& byte = packed[i / codes_per_byte_];
+        byte = (place == 0 ? std::byte{0} : byte) | (codes[i] & std::byte{3}) << (place * bits_);
+      }
     }
   }
 
@@ -106,7 +117,8 @@ class NBitsSource final : public ConstantSource {
     // An even number, and so many that the transposed ones make up lines of the cache.
     const std::uint64_t band = std::max<std::uint64_t>(128, band_codes / tile.rows / 128 * 128);
     std::vector<std::byte> codes(std::min(band, tile.columns) * tile.rows);
-    std::vector<std::byte> bytes((codes.size() / tile.rows + 1) / codes_per_byte_ * tile.rows);
+    std::vector<std::byte> bytes((codes.size() / tile.rows + codes_per_byte_ - 1) /
+                                 codes_per_byte_ * tile.rows);
     const ByteRuns runs{.offset = tile.column * rows_ + tile.row,
                         .step = rows_,
                         .length = static_cast<std::size_t>(tile.rows)};
@@ -119,26 +131,24 @@ class NBitsSource final : public ConstantSource {
     });
   }
 
-  /// Columns of `length` codes, as they are to be or, two in one, in `bytes`.
+  /// Columns of `length` codes, as they are to be or, several in one, in `bytes`.
   [[nodiscard]] const std::byte* join_columns(std::span<std::byte> codes, std::uint64_t length,
                                               std::span<std::byte> bytes) const {
     if (codes_per_byte_ == 1) {
       for (std::byte& code : codes) code ^= flip_;
       return codes.data();
     }
-    constexpr std::byte half{15};
-    const std::byte flips = flip_ | flip_ << 4;
-    const std::byte* from = codes.data();
+    const auto mask = static_cast<std::byte>((1U << static_cast<unsigned>(bits_)) - 1);
     std::byte* to = bytes.data();
-    for (std::size_t left = codes.size(); left >= 2 * length; left -= 2 * length) {
-      for (std::uint64_t i = 0; i < length; ++i) {
-        to[i] = ((from[i] & half) | from[i + length] << 4) ^ flips;
+    for (std::span<const std::byte> left = codes; !left.empty(); to += length) {
+      const std::uint64_t count = std::min(codes_per_byte_, left.size() / length);
+      for (std::uint64_t i = 0; i < length; ++i) to[i] = (left[i] ^ flip_) & mask;
+      for (std::uint64_t k = 1; k < count; ++k) {
+        const std::byte* from = left.data() + k * length;
+        const int shift = static_cast<int>(k) * bits_;
+        for (std::uint64_t i = 0; i < length; ++i) to[i] |= ((from[i] ^ flip_) & mask) << shift;
       }
-      from += 2 * length;
-      to += length;
-    }
-    if (codes.size() / length % 2 != 0) {
-      for (std::uint64_t i = 0; i < length; ++i) to[i] = (from[i] ^ flip_) & half;
+      left = left.subspan(count * length);
     }
     return bytes.data();
   }
@@ -149,14 +159,16 @@ class NBitsSource final : public ConstantSource {
   std::uint64_t codes_per_byte_;
   std::uint64_t row_bytes_;
   bool rows_first_;
+  int bits_;
+  bool first_is_high_;
   std::byte flip_;  ///< the highest bit of signed codes, which adds half the range
 };
 
 }  // namespace
 
-int nbits_offset(ElementType storage) noexcept {
-  if (storage == ElementType::int4) return 8;
-  return storage == ElementType::int8 ? 128 : 0;
+int nbits_offset(ElementType storage, int bits) noexcept {
+  const bool is_signed = storage == ElementType::int4 || storage == ElementType::int8;
+  return is_signed ? 1 << (bits - 1) : 0;
 }
 
 Constant nbits_codes(Constant codes, const NBitsLayout& layout) {

@@ -3,13 +3,21 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "io/onnx/dequantize.hpp"
+#include "io/onnx/edit.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
+#include "ir/scales.hpp"
 #include "numerics/code_sign.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/windows.hpp"
 #include "quadrant/ir/products.hpp"
 
@@ -59,6 +67,8 @@ bool is_weight_of_nbits(const NodeRef& node, bool transposed) {
       !are_dequantized_once(*node.graph, node.operand(0).node)) {
     return false;
   }
+  if (node.graph->attribute(node.operand(0).node, key::data_type) != nullptr)
+    return false;  // float8
   const std::int64_t columns = transposed ? 0 : 1;
   const auto axis = node.attribute_or<std::int64_t>("axis", 1);
   const auto block = node.attribute_or<std::int64_t>("block_size", 0);
@@ -113,7 +123,40 @@ bool are_rounded_symmetrically(const Graph& graph) {
   return are_rounded;
 }
 
+/// The pads of all axes; empty where they are not known, or stated so already.
+std::optional<std::vector<std::int64_t>> all_pads(NodeRef pad) {
+  const Constant* const given_pads = pad.operand_constant(1);
+  const Constant* const given_axes = pad.operand_constant(3);
+  const TensorType* const data = pad.operand_type(0);
+  if (given_pads == nullptr || given_axes == nullptr || !data->shape.is_ranked()) return {};
+  const std::int64_t rank = data->shape.rank();
+  const auto axes = read_integers(*given_axes, rank);
+  const auto pads = read_integers(*given_pads, 2 * rank);
+  if (!axes || !pads || pads->size() != 2 * axes->size()) return {};
+  std::vector<std::int64_t> all(static_cast<std::size_t>(2 * rank), 0);
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    const auto axis = normalize_axis((*axes)[i], rank);
+    if (!axis) return {};
+    all[static_cast<std::size_t>(*axis)] = (*pads)[i];
+    all[static_cast<std::size_t>(*axis + rank)] = (*pads)[i + axes->size()];
+  }
+  return all;
+}
+
 }  // namespace
+
+void spell_out_pads(Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || graph.kind(node) != ops::Pad::kind) continue;
+    const auto pads = all_pads(graph.ref(node));
+    if (!pads) continue;
+    graph.set_operand(
+        node, 1,
+        graph.add_constant(std::string(graph.value_name({node})) + "_pads", int64_constant(*pads)));
+    graph.set_operand(node, 3, Value{});
+  }
+}
 
 std::int64_t use_unsigned_activations(Graph& graph) {
   const auto codes = free_codes(graph, ElementType::int8, [&](NodeId maker) {
@@ -125,7 +168,7 @@ std::int64_t use_unsigned_activations(Graph& graph) {
   return static_cast<std::int64_t>(codes.size());
 }
 
-void drop_idle_dilations(Graph& graph) {
+void keep_dilations_from_codes(Graph& graph) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
     if (!node.is_valid() || graph.kind(node) != ops::AveragePool::kind) continue;
@@ -137,8 +180,35 @@ void drop_idle_dilations(Graph& graph) {
     for (std::size_t i = 0; is_idle && i < kernel.size(); ++i) {
       is_idle = dilations[i] == 1 || kernel[i] == 1;
     }
-    if (is_idle && !dilations.empty()) graph.erase_attribute(node, "dilations");
+    if (dilations.empty()) continue;
+    if (is_idle) {
+      graph.erase_attribute(node, "dilations");
+    } else if (ref.operand_type(0)->element == ElementType::float32) {
+      graph.set_operand(node, 0, kept_apart(graph, ref.operand(0)));
+    }
   }
+}
+
+Value kept_apart(Graph& graph, Value real) {
+  const std::string name(graph.value_name(real));
+  const bool is_half = graph.type(real).element == ElementType::float16;
+  const Value lowest = graph.add_constant(
+      name + "_lowest", make_scales(is_half ? ElementType::float16 : ElementType::float32,
+                                    Shape::scalar(), {-std::numeric_limits<float>::infinity()}));
+  NodeSpec spec;
+  spec.kind = ops::Max::kind;
+  spec.operands = {real, lowest};
+  spec.results.push_back({name + "_in_reals", graph.type(real)});
+  return {graph.add(std::move(spec))};
+}
+
+bool has_limits(const Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid()) continue;
+    if (graph.kind(node) == ops::Relu::kind || graph.kind(node) == ops::Clip::kind) return true;
+  }
+  return false;
 }
 
 std::unordered_set<NodeId> weights_of_16_bit_data(const Graph& graph) {

@@ -20,9 +20,23 @@ inline constexpr std::int64_t opset_of_unsigned_activations = 21;
 /// then makes the zero point uint8. Linear.
 std::int64_t use_unsigned_activations(Graph& graph);
 
-/// Takes from poolings of what is dequantized the attributes that say what is so by default, and
-/// that ONNX Runtime's operator on codes does not know: dilations of 1, or of windows of 1.
-void drop_idle_dilations(Graph& graph);
+/// ONNX Runtime's operator of means over windows on codes knows no dilations, and its files do not
+/// load where it makes one: takes from poolings of what is dequantized those that change nothing,
+/// of 1, or of windows of 1, and keeps other poolings apart from the codes.
+void keep_dilations_from_codes(Graph& graph);
+
+/// Gives each Pad of known axes and pads those of all axes, and no list of axes: where ONNX Runtime
+/// moves a Transpose across one, as it does around convolutions of codes, it passes over the list.
+void spell_out_pads(Graph& graph);
+
+/// The larger one of `real`, floats, and -infinity, which it is itself: ONNX Runtime joins nothing
+/// in front of it with what reads the result.
+Value kept_apart(Graph& graph, Value real);
+
+/// Whether there is a Relu or Clip: where zero points of float8 are behind one, moves and poolings
+/// in between, ONNX Runtime 1.32 drops a Relu, and may refuse the file for a Clip. It takes them
+/// for the lowest code.
+[[nodiscard]] bool has_limits(const Graph& graph);
 
 /// Every `dequantize` of up to 8 bits that a product of matrices multiplies 16-bit codes by. Where
 /// its axis is counted from the front, or its scale is a scalar, ONNX Runtime from 1.25 on makes a

@@ -3,9 +3,19 @@
 #include <algorithm>
 #include <array>
 
+#include "io/onnx/fields.hpp"
 #include "io/onnx/names.hpp"
 
 namespace quadrant::inline v0::onnx {
+
+OpsetImport read_opset_import(Source& source, Range range) {
+  OpsetImport read;
+  for (Message message = source.message(range); message.next();) {
+    if (message.field() == opset_id::domain) read.domain = message.text();
+    if (message.field() == opset_id::version) read.version = message.integer();
+  }
+  return read;
+}
 
 void set_opset(Graph& graph, std::int64_t opset) {
   Attributes& attributes = graph.attributes();

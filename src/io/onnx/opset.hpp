@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "io/onnx/source.hpp"
 #include "ir/opset.hpp"
 #include "quadrant/ir/graph.hpp"
 
@@ -11,6 +12,15 @@ namespace quadrant::inline v0::onnx {
 
 /// What a graph that no file told otherwise is written as, besides `default_opset`.
 inline constexpr std::int64_t default_ir_version = 8;
+
+/// An OperatorSetIdProto: which version of a domain a file, or a function in it, is of.
+struct OpsetImport {
+  std::string domain;
+  std::int64_t version = 0;  ///< 0 where none is stated
+
+  friend bool operator==(const OpsetImport&, const OpsetImport&) = default;
+};
+[[nodiscard]] OpsetImport read_opset_import(Source& source, Range range);
 
 /// Of the default domain; `opset_version` reads it.
 void set_opset(Graph& graph, std::int64_t opset);

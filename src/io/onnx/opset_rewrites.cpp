@@ -192,6 +192,10 @@ void finish_resize(Graph& graph, NodeId node, Replacement& made, const Constant&
 
 }  // namespace
 
+void convert_scan(Graph& /*graph*/, NodeId /*node*/) {
+  impossible("it goes through batches, which it does not since opset 9");
+}
+
 void convert_upsample(Graph& graph, NodeId node) {
   Replacement made(graph, node);
   if (const auto scales = made.take<std::vector<double>>("scales")) {  // opset 7 and 8

@@ -49,6 +49,7 @@ void convert_dropout(Graph& graph, NodeId node);
 void convert_pad(Graph& graph, NodeId node);
 void convert_axes(Graph& graph, NodeId node);  ///< Squeeze, Unsqueeze, and what reduces
 void convert_resize(Graph& graph, NodeId node);
+void convert_scan(Graph& graph, NodeId node);
 void convert_scatter(Graph& graph, NodeId node);
 void convert_slice(Graph& graph, NodeId node);
 void convert_softmax(Graph& graph, NodeId node);  ///< and Hardmax, LogSoftmax

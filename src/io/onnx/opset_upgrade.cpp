@@ -5,12 +5,14 @@
 #include "io/onnx/names.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/opset_rules.hpp"
+#include "ir/regions.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
 
-/// Whether some attribute holds a graph. Its operators would have to be converted, too.
+/// Whether some attribute holds a graph that is carried. Its operators would have to be converted,
+/// too.
 bool has_subgraph(const Graph& graph, NodeId node) {
   for (const auto& [name, value] : graph.attributes(node)) {
     const auto* opaque = std::get_if<Opaque>(&value);
@@ -56,7 +58,10 @@ void fill_in_type(Graph& graph, NodeId node, ResultRule rule) {
 
 void convert_node(Graph& graph, NodeId node, std::int64_t from, std::int64_t target) {
   const std::string_view kind = graph.kind(node);
-  if (kind == opaque_initializer_kind || kind == sparse_initializer_kind) return;
+  if (kind == opaque_initializer_kind || kind == sparse_initializer_kind ||
+      kind == regions::input_kind) {
+    return;
+  }
   const OpName op = op_name_of(graph.ref(node));
   if (op.op_type.empty()) return;  // inputs, outputs, constants, and what is about to be lowered
   if (has_subgraph(graph, node)) impossible(fmt::format("{} has subgraphs", op.op_type));

@@ -3,9 +3,11 @@
 
 #include "io/onnx/failure.hpp"
 #include "io/onnx/fields.hpp"
+#include "io/onnx/local_functions.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/raise.hpp"
 #include "io/onnx/read_graph.hpp"
+#include "io/onnx/small_floats.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/subgraph.hpp"
 #include "quadrant/io/onnx.hpp"
@@ -22,16 +24,24 @@ class ModelReader {
   ModelReader(const std::string& path, const OnnxReadOptions& options)
       : source_(path, options),
         sink_(options.sink),
-        raise_quantization_(options.raise_quantization) {}
+        raise_quantization_(options.raise_quantization),
+        inlines_(options.inline_functions) {}
 
   Graph read() {
     if (source_.bytes().empty()) invalid("not an ONNX model: the file is empty");
     read_fields();
     if (graphs_.empty()) invalid("not an ONNX model: it has no graph");
     check_opset();
+    const LocalFunctions functions = functions_to_inline();
     keep_model_attributes();
-    read_graph(source_, graphs_, graph_, sink_);
-    if (raise_quantization_) raise_linear(graph_);
+    const bool is_whole = read_graph(source_, graphs_, functions, graph_, sink_);
+    // A subgraph that is carried may call them.
+    if (functions.empty() || !is_whole) keep_functions();
+    if (raise_quantization_) {
+      raise_linear(graph_);
+      raise_small_floats(graph_);
+    }
+    forget_small_floats(graph_);
     return std::move(graph_);
   }
 
@@ -64,10 +74,11 @@ class ModelReader {
           graphs_.push_back(message.payload());
           break;
         case model::opset_import:
-          read_opset(message.payload());
+          opsets_.push_back(read_opset_import(source_, message.payload()));
           break;
         case model::functions:
           functions_.push_back(message.whole());
+          function_payloads_.push_back(message.payload());
           look_for_data_files(message.payload());
           break;
         default:
@@ -78,18 +89,6 @@ class ModelReader {
 
   void set_text(std::string_view name, const Message& message) {
     attributes().set(std::string(name), std::string(message.text()));
-  }
-
-  void read_opset(Range range) {
-    std::string domain;
-    std::int64_t version = 0;
-    Message message = source_.message(range);
-    while (message.next()) {
-      if (message.field() == opset_id::domain) domain = message.text();
-      if (message.field() == opset_id::version) version = message.integer();
-    }
-    domains_.push_back(std::move(domain));
-    versions_.push_back(version);
   }
 
   void look_for_data_files(Range function) {
@@ -108,11 +107,39 @@ class ModelReader {
     }
   }
 
+  /// None where they stay as they are.
+  LocalFunctions functions_to_inline() {
+    LocalFunctions functions;
+    if (!inlines_ || functions_.empty()) return functions;
+    for (const Range& range : function_payloads_) functions.add(source_, range);
+    std::vector<OpsetImport> opsets = opsets_;
+    const std::string why = functions.why_not_inlined(source_, graphs_, opsets);
+    if (!why.empty()) {
+      if (sink_) {
+        sink_->report(
+            {Severity::note,
+             fmt::format("local functions are carried as they are, and weights inside them "
+                         "are not seen: {}",
+                         why),
+             {.file = source_.file()->path()}});
+      }
+      return {};
+    }
+    opsets_ = std::move(opsets);
+    return functions;
+  }
+
+  void keep_functions() {
+    if (functions_.empty()) return;
+    attributes().set(std::string(key::functions),
+                     carried(source_.file(), std::move(functions_), fields_format));
+  }
+
   void check_opset() {
     const std::string supported = fmt::format("{} to {} are supported", oldest_opset, newest_opset);
     std::int64_t opset = 0;
-    for (std::size_t i = 0; i < domains_.size(); ++i) {
-      if (in_default_domain({domains_[i], {}})) opset = std::max(opset, versions_[i]);
+    for (const auto& [domain, version] : opsets_) {
+      if (in_default_domain({domain, {}})) opset = std::max(opset, version);
     }
     if (opset == 0) {
       invalid(
@@ -124,12 +151,16 @@ class ModelReader {
   }
 
   void keep_model_attributes() {
-    attributes().set(std::string(key::opset_domains), std::move(domains_));
-    attributes().set(std::string(key::opset_versions), std::move(versions_));
-    if (!functions_.empty()) {
-      attributes().set(std::string(key::functions),
-                       carried(source_.file(), std::move(functions_), fields_format));
+    std::vector<std::string> domains;
+    std::vector<std::int64_t> versions;
+    domains.reserve(opsets_.size());
+    versions.reserve(opsets_.size());
+    for (auto& [domain, version] : opsets_) {
+      domains.push_back(std::move(domain));
+      versions.push_back(version);
     }
+    attributes().set(std::string(key::opset_domains), std::move(domains));
+    attributes().set(std::string(key::opset_versions), std::move(versions));
     if (!extra_.empty()) {
       attributes().set(std::string(key::model_extra),
                        carried(source_.file(), std::move(extra_), fields_format));
@@ -139,11 +170,12 @@ class ModelReader {
   Source source_;
   Sink* sink_;
   bool raise_quantization_;
+  bool inlines_;
   Graph graph_;
   std::vector<Range> graphs_;
-  std::vector<std::string> domains_;
-  std::vector<std::int64_t> versions_;
+  std::vector<OpsetImport> opsets_;
   std::vector<Range> functions_;
+  std::vector<Range> function_payloads_;
   std::vector<Range> extra_;
 };
 

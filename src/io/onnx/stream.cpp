@@ -15,6 +15,7 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "numerics/kernels/pack.hpp"
+#include "support/byte_stream.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -166,9 +167,9 @@ class FirstError {
     error_ = std::move(error);
   }
 
-  /// As a Failure, when all have stopped.
-  void rethrow() {
-    if (error_) throw Failure{*std::move(error_)};
+  /// When all have stopped.
+  [[nodiscard]] Expected<void> take() {
+    return error_ ? Expected<void>(fail(*std::move(error_))) : Expected<void>();
   }
 
  private:
@@ -177,9 +178,56 @@ class FirstError {
   std::optional<Error> error_;
 };
 
+/// Parts of one rank, from the first on.
+struct Share {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+// About equally many bytes for each.
+Share own_share(const Cuts& cuts, const Ranks* ranks, bool all_write) {
+  const bool is_alone = ranks == nullptr || !all_write;
+  if (is_alone) return {0, is_first(ranks) ? cuts.parts() : 0};
+  const auto size = static_cast<double>(cuts.offset_of(cuts.pieces()));
+  const auto rank_of = [&](std::size_t part) {
+    const double begin = static_cast<double>(cuts.offset_of(cuts.piece_of(part))) / size;
+    return static_cast<std::size_t>(begin * static_cast<double>(ranks->size()));
+  };
+  Share own;
+  for (std::size_t part = 0; part < cuts.parts(); ++part) {
+    if (rank_of(part) < ranks->rank()) own.first = part + 1;
+    if (rank_of(part) == ranks->rank()) ++own.count;
+  }
+  return own;
+}
+
+// Those of all ranks, each of which knows its own; the others are 0.
+Expected<void> gather_hashes(Expected<void> written, std::vector<std::uint64_t>& hashes,
+                             const Cuts& cuts, Share own, Ranks& ranks) {
+  QUADRANT_CHECK(ranks.check_same("the size of what is written", std::to_string(hashes.size())));
+  ByteWriter out;
+  const std::size_t first = cuts.piece_of(own.first);
+  out.number(static_cast<std::uint64_t>(first));
+  out.numbers(std::span<const std::uint64_t>(hashes).subspan(
+      first, cuts.piece_of(own.first + own.count) - first));
+  QUADRANT_TRY(const std::vector<std::string> all,
+               ranks.gather(std::move(written).map([&] { return out.take(); })));
+  for (const std::string& each : all) {
+    ByteReader in(each);
+    const auto at = static_cast<std::size_t>(in.number<std::uint64_t>());
+    const std::vector<std::uint64_t> found = in.numbers<std::uint64_t>();
+    if (in.failed() || at > hashes.size() || found.size() > hashes.size() - at) {
+      return fail(ErrorCode::io, "ranks do not write the same file: what they read differs");
+    }
+    std::ranges::copy(found, hashes.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return {};
+}
+
 }  // namespace
 
-std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done) {
+std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done,
+                     Ranks* ranks, bool all_write) {
   const RopeReader reader(rope);
   const Cuts cuts(rope);
   Buffers buffers;
@@ -205,13 +253,19 @@ std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesD
   FirstError error;
   std::atomic<std::uint64_t> untold = 0;
   const std::thread::id caller = std::this_thread::get_id();
-  executor.parallel_for(cuts.parts(), [&](std::size_t part) {
+  const Share own = own_share(cuts, ranks, all_write);
+  executor.parallel_for(own.count, [&](std::size_t i) {
+    const std::size_t part = own.first + i;
     if (error.is_before(part)) return;
     auto written = at_border({}, [&] { untold += write_part(part); });
     if (!written) error.set(part, std::move(written).error());
     if (std::this_thread::get_id() == caller) done(untold.exchange(0));
   });
-  error.rethrow();
+  Expected<void> written = error.take();
+  if (ranks != nullptr) {
+    written = gather_hashes(std::move(written), hashes, cuts, own, *ranks);
+  }
+  value_of(std::move(written));
   done(untold);
   return XXH3_64bits(hashes.data(), hashes.size() * sizeof(std::uint64_t));
 }

@@ -8,6 +8,7 @@
 #include "io/onnx/rope.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0::onnx {
 
@@ -23,6 +24,10 @@ using BytesDone = FunctionRef<void(std::uint64_t bytes)>;
 /// pieces are read at once. Large contents begin with a piece. The memory for it is that of as many
 /// buffers as there are threads. Returns a hash, which depends on the contents and where they lie
 /// in the rope, and on nothing else.
-std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done);
+///
+/// On ranks, which all call it with the same rope, each streams a share of the bytes, from one
+/// place to another, and all get the hash; where not `all_write`, the first streams all of them.
+std::uint64_t stream(const Rope& rope, Executor& executor, PieceSink out, BytesDone done,
+                     Ranks* ranks = nullptr, bool all_write = true);
 
 }  // namespace quadrant::inline v0::onnx

@@ -193,6 +193,18 @@ std::shared_ptr<const ConstantSource> contents_of(Source& source, TensorFields f
           {.offset = raw.offset});
 }
 
+/// Elements of a byte each; empty where their contents are wrong, as nobody asks for them then.
+Constant bytes_of(Source& source, TensorFields fields, const Shape& shape) {
+  const DataType bytes{ElementType::uint8, TypedField::int32_data};
+  const auto count = static_cast<std::uint64_t>(shape.element_count().value_or(0));
+  try {
+    return Constant::deferred(bytes.element, shape,
+                              contents_of(source, std::move(fields), bytes, count));
+  } catch (const Failure&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-function-cognitive-complexity): a case for each way to store one
@@ -212,7 +224,7 @@ Tensor read_tensor(Source& source, Range range) {
       invalid(fmt::format("unknown data type {}", *fields.data_type), {.offset = range.offset});
     }
     result.external = fields.location == external_location;
-    result.type = {element_of(*fields.data_type), Shape(std::move(fields.dims)), nullptr};
+    result.type = {element_of(*fields.data_type), Shape(fields.dims), nullptr};
     if (fields.unreadable) result.type.element = ElementType::opaque;
     const auto count = result.type.shape.element_count();
     // Twice the bytes of the widest element must still be countable.
@@ -221,7 +233,11 @@ Tensor read_tensor(Source& source, Range range) {
                           to_string(result.type.shape)),
               {.offset = range.offset});
     }
-    if (is_carried(result.type.element)) return std::move(result);
+    const ElementType element = result.type.element;
+    if (element == ElementType::float8e4m3 || element == ElementType::float8e5m2) {
+      result.codes = bytes_of(source, fields, result.type.shape);
+    }
+    if (is_carried(element)) return std::move(result);
 
     const DataType& type = *find_data_type(*fields.data_type);
     try {

@@ -14,6 +14,7 @@ struct Tensor {
   std::string_view name;  ///< into the mapped file
   TensorType type;
   Constant constant;         ///< empty when the type is one that is only carried
+  Constant codes;            ///< of float8, which is carried: its bytes, where they are in order
   std::vector<Range> extra;  ///< the fields besides name, dims, data type and contents
   Range name_field;          ///< with its tag; empty when there is none
   bool external = false;     ///< the contents are in another file

@@ -11,11 +11,13 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/fake_quantize.hpp"
 #include "io/onnx/lookup.hpp"
+#include "io/onnx/matmul_bnb4.hpp"
 #include "io/onnx/matmul_nbits.hpp"
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/qoperators.hpp"
 #include "io/onnx/raise.hpp"
+#include "io/onnx/small_floats.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_model.hpp"
@@ -24,6 +26,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
+#include "support/file_on_ranks.hpp"
 
 namespace quadrant::inline v0 {
 namespace onnx {
@@ -48,16 +51,16 @@ class ModelFileWriter {
     Rope contents;
     Rope model = make_messages(data, contents);
 
-    std::optional<NewFile> data_file;
-    if (!data.places.empty()) {
-      data_file.emplace(write_data(contents, data));
-      model = model_message(graph_, directory_, data, nullptr);
-    }
+    const bool has_data = !data.places.empty();
+    std::optional<NewFile> data_file = has_data ? write_data(contents, data) : std::nullopt;
+    if (has_data) model = model_message(graph_, directory_, data, nullptr);
     FilesOrOwn files(options_.files);
-    NewFile model_file = value_of(files->create(path_));
-    write_bytes(model, model_file);
-    files->add_model(std::move(model_file), std::move(data_file));
-    value_of(files.finish());
+    FileOnRanks made = open([&] { return files->create(path_); });
+    write_bytes(model, made);
+    if (made.file && is_first(options_.ranks)) {
+      files->add_model(*std::move(made.file), std::move(data_file));
+      value_of(files.finish());
+    }
 
     report_.external_file = data.name;
     return std::move(report_);
@@ -72,19 +75,19 @@ class ModelFileWriter {
 
  private:
   // Its name comes from what is in it: until then errors are the model's.
-  NewFile write_data(const Rope& contents, DataFile& data) {
+  std::optional<NewFile> write_data(const Rope& contents, DataFile& data) {
     const auto place = [&] {
       return (std::filesystem::path(path_).parent_path() / data.name).string();
     };
     const std::string unnamed = resolved_path(place());
     try {
-      NewFile file = value_of(NewFile::create(place()));
-      const std::uint64_t hash = write_bytes(contents, file);
+      FileOnRanks made = open([&] { return NewFile::create(place()); });
+      const std::uint64_t hash = write_bytes(contents, made);
       // As long as the placeholder: the sizes that were counted stay right. What is there of this
       // name has the same contents.
       data.name = data_name(hash);
-      file.rename_to(place());
-      return file;
+      if (made.file) made.file->rename_to(place());
+      return std::move(made.file);
     } catch (Failure& failure) {
       if (failure.error.place.file == unnamed) {
         failure.error.place.file = path_;
@@ -97,6 +100,8 @@ class ModelFileWriter {
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
     const std::int64_t opset_read = opset_version(graph_);
+    if (options_.matmul_nbits) report_.matmul_bnb4 = use_matmul_bnb4(graph_, options_.sink);
+    const std::int64_t small_floats = write_small_floats();
     value_of(make_formats_explicit(graph_, options_.sink));
     note_rounded_scales(graph_, options_.sink);
     raise_opset_for_operators();
@@ -114,11 +119,13 @@ class ModelFileWriter {
     restore_linear(graph_);
     Lowered lowered = lower_quantization(graph_);
     settle_output_names(graph_);
+    settle_constants(graph_);
+    settle_yields(graph_);
     report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
     report_.unsigned_activations = lowered.unsigned_activations;
     report_.rounded_products = count_rounded_products(graph_);
-    report_.dequantize_linear = lowered.linear;
+    report_.dequantize_linear = lowered.linear + small_floats;
     report_.dequantize_microsoft = lowered.microsoft;
     report_.dequantize_arithmetic = lowered.arithmetic;
     report_.fallback_reason = std::move(lowered.fallback_reason);
@@ -139,6 +146,16 @@ class ModelFileWriter {
     report_.external_bytes = contents.size();
     report_.tensor_bytes = count_tensors();
     return model;
+  }
+
+  std::int64_t write_small_floats() {
+    std::string why_not;
+    const std::int64_t count =
+        lower_small_floats(graph_, why_not, !options_.small_floats_as_arithmetic);
+    refuse_other_makers(graph_, why_not);
+    if (!why_not.empty())
+      note("no DequantizeLinear of float8, which needs opset 19, or 21 for blocks: " + why_not);
+    return count;
   }
 
   // Graphs that come from other formats, or from a scheme, may have what their opset has not.
@@ -202,21 +219,39 @@ class ModelFileWriter {
     return contents;
   }
 
+  // What `create` makes, on the first of the ranks.
+  template <class Create>
+  FileOnRanks open(Create create) {
+    if (options_.ranks == nullptr) return {.file = value_of(create())};
+    const auto own = [&]() -> Expected<std::optional<NewFile>> {
+      if (!options_.ranks->is_first()) return std::nullopt;
+      return create().map([](NewFile file) { return std::optional(std::move(file)); });
+    };
+    FileOnRanks made = value_of(open_on_ranks(own(), *options_.ranks));
+    if (!made.is_on_all) note("not all ranks see this folder: the first writes alone");
+    return made;
+  }
+
   // Returns a hash of what is written.
-  std::uint64_t write_bytes(const Rope& rope, NewFile& file) {
+  std::uint64_t write_bytes(const Rope& rope, FileOnRanks& made) {
     // File systems write to one file one piece after the other. Threads that wait for that here
     // sleep; in the kernel they would keep the processor from those that compute.
     std::mutex writing;
-    return stream(
+    const std::uint64_t hash = stream(
         rope, executor_,
         [&](std::uint64_t offset, std::span<const std::byte> bytes) {
           const std::lock_guard lock(writing);
-          value_of(file.write_at(offset, bytes));
+          value_of(made.file->write_at(offset, bytes));
         },
         [&](std::uint64_t bytes) {
           done_ += bytes;
           if (options_.sink) options_.sink->progress("write", done_, total_);
-        });
+        },
+        options_.ranks, made.is_on_all);
+    if (options_.ranks != nullptr) {
+      value_of(options_.ranks->agree(made.file ? made.file->flush() : Expected<void>()));
+    }
+    return hash;
   }
 
   Graph graph_;  // a copy, to be rewritten; it shares the constants

@@ -1,6 +1,7 @@
 #include "io/onnx/write_model.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "io/onnx/edit.hpp"
@@ -9,6 +10,7 @@
 #include "io/onnx/names.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/write_graph.hpp"
+#include "ir/regions.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -148,6 +150,83 @@ void settle_output_names(Graph& graph) {
   }
   for (const NodeId output : copies) {
     copy_output(graph, output, std::string(graph.value_name(graph.operands(output)[0])));
+  }
+}
+
+namespace {
+
+/// What an operator computes codes with, beside its data.
+bool is_parameter(const Graph& graph, const Use& use) {
+  const std::string type = op_name_of(graph.ref(use.user)).op_type;
+  return use.operand > 0 && (type == "DequantizeLinear" || type == "QuantizeLinear");
+}
+
+/// Readers of a constant that was made for this file, by the region that they are in.
+std::map<std::uint32_t, std::vector<Use>> readers_by_region(const Graph& graph,
+                                                            const Regions& found, NodeId node) {
+  std::map<std::uint32_t, std::vector<Use>> readers;
+  for (const Use& use : graph.uses(node)) readers[found.of(graph, use)].push_back(use);
+  readers.erase(Regions::nowhere);
+  return readers;
+}
+
+void put_beside_readers(Graph& graph, const Regions& found, NodeId node) {
+  constexpr std::uint64_t small = 1024;
+  const auto readers = readers_by_region(graph, found, node);
+  const Constant constant = *graph.constant(node);
+  const auto are_parameters = [&](const auto& entry) {
+    return std::ranges::all_of(entry.second,
+                               [&](const Use& use) { return is_parameter(graph, use); });
+  };
+  // Copies of more would make the file larger.
+  if (readers.size() > 1 && constant.byte_size() > small &&
+      !std::ranges::all_of(readers, are_parameters)) {
+    return;
+  }
+  NodeId placed = node;  // the first region has the constant itself
+  for (const auto& [region, uses] : readers) {
+    if (!placed.is_valid()) {
+      const Value copy = graph.add_constant(std::string(graph.value_name({node})), constant);
+      graph.set_type(copy, graph.type({node}));
+      for (const Use& use : uses) graph.set_operand(use.user, use.operand, copy);
+      placed = copy.node;
+    }
+    if (region != Regions::model) {
+      graph.set_attribute(placed, std::string(regions::place), found[region].path);
+    }
+    placed = {};
+  }
+}
+
+}  // namespace
+
+void settle_constants(Graph& graph) {
+  const Regions found = value_of(Regions::find(graph));
+  if (found.all().size() == 1) return;
+  const std::uint32_t bound = graph.index_bound();
+  for (std::uint32_t index = 0; index < bound; ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == ops::Constant::kind &&
+        graph.attribute(node, regions::place) == nullptr) {
+      put_beside_readers(graph, found, node);
+    }
+  }
+}
+
+void settle_yields(Graph& graph) {
+  const Regions found = value_of(Regions::find(graph));
+  for (std::uint32_t body = 1; body < found.all().size(); ++body) {
+    const Region& region = found[body];
+    std::set<Value> yielded;
+    for (std::size_t i = region.first_yield; i < region.first_yield + region.yields; ++i) {
+      const Value value = graph.operands(region.owner)[i];
+      if (found.of(value.node) == body && yielded.insert(value).second) continue;
+      TensorType type = graph.type(value);
+      const Value copy = add_op(graph, ops::Identity::kind, {}, {value},
+                                {std::string(graph.value_name(value)), std::move(type)},
+                                {{std::string(regions::place), region.path}});
+      graph.set_operand(region.owner, static_cast<std::uint32_t>(i), copy);
+    }
   }
 }
 

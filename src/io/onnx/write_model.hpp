@@ -23,6 +23,14 @@ struct DataFile {
 /// between.
 void settle_output_names(Graph& graph);
 
+/// Puts constants that were made for this file, such as scales, into the bodies that read them: in
+/// front of what it fuses, ONNX Runtime looks for them there alone.
+void settle_constants(Graph& graph);
+
+/// What a body yields is made in it, and no value twice: ONNX Runtime wants it so. An Identity in
+/// the body copies what is not.
+void settle_yields(Graph& graph);
+
 /// The whole file. `directory` is where it will be: carried bytes that name data files are only
 /// right in the folder they came from. Throws `impossible` for a graph that ONNX cannot say.
 [[nodiscard]] Rope model_message(const Graph& graph, const std::string& directory,

@@ -10,6 +10,7 @@
 
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "numerics/clamp_bounds.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -185,7 +186,7 @@ void lower_clip(LoweredNode& node) {
   const auto high = known_number(node.node(), 2, "max", std::numeric_limits<double>::infinity());
   const bool is_real = is_float(node.type(0).element);
   if (is_real && low && high && *low <= *high && std::isfinite(*low) && std::isfinite(*high)) {
-    node.make({"Clamp"}, std::array{node.operand(0)},
+    node.make({"Clamp"}, std::array{real_operand(node, 0)},
               {{"min", text_of(*low)}, {"max", text_of(*high)}});
     return;
   }

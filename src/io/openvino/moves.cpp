@@ -26,7 +26,7 @@ bool raise_reshape(RaisedLayer& layer) {
 }
 
 void lower_reshape(LoweredNode& node) {
-  node.make({"Reshape"}, std::array{node.operand(0), node.operand(1)},
+  node.make({"Reshape"}, std::array{real_operand(node, 0, Scales::several), node.operand(1)},
             {{"special_zero", text_of(!ops::Reshape{node.node()}.allow_zero())}});
 }
 

@@ -13,6 +13,7 @@
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/filled.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -149,7 +150,7 @@ bool raise_mvn(RaisedLayer& layer) {
 
 Output mvn(LoweredNode& node, const Normalization& how) {
   LayerChain chain(node);
-  return chain.apply({"MVN", "opset6"}, {node.operand(0), chain.integers(how.axes)},
+  return chain.apply({"MVN", "opset6"}, {real_operand(node, 0), chain.integers(how.axes)},
                      {{"eps", text_of(how.epsilon)},
                       {"normalize_variance", "true"},
                       {"eps_mode", how.is_inside ? "INSIDE_SQRT" : "OUTSIDE_SQRT"}});

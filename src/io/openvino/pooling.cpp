@@ -10,6 +10,7 @@
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
 #include "quadrant/ir/ops/windows.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -44,6 +45,39 @@ bool rounds_up_alike(const Shape& shape, const std::vector<std::int64_t>& kernel
   return true;
 }
 
+/// Where onnx's rules of shapes, which leave out no window that begins behind the operand, are
+/// wrong about rounding up: pads behind instead. False where they are not, or pads would be as long
+/// as a window.
+bool pads_instead_of_rounding_up(const Shape& shape, std::span<const std::int64_t> kernel,
+                                 Attributes& windows) {
+  using List = std::vector<std::int64_t>;
+  const auto strides = windows.get_or<List>("strides", {});
+  const auto dilations = windows.get_or<List>("dilations", {});
+  auto pads = windows.get_or<List>("pads", {});
+  const std::size_t axes = kernel.size();
+  if (!shape.is_static() || pads.size() != 2 * axes || shape.extents().size() != axes + 2) {
+    return false;
+  }
+  bool are_wrong = false;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::int64_t reach = saturating_add(saturating_multiply(kernel[i] - 1, dilations[i]), 1);
+    const std::int64_t front = saturating_add(shape.known_extents()[i + 2], pads[i]);
+    const std::int64_t room = saturating_add(front, pads[axes + i]) - reach;
+    if (strides[i] < 1 || reach < 1 || room < 0) return false;
+    std::int64_t steps = room / strides[i] + (room % strides[i] == 0 ? 0 : 1);
+    const bool begins_behind = saturating_multiply(steps, strides[i]) >= front;
+    // One that no rounding makes would be a pad less.
+    if (begins_behind && room % strides[i] == 0) return false;
+    if (begins_behind) steps -= 1;
+    are_wrong |= begins_behind;
+    const std::int64_t added = std::max<std::int64_t>(steps * strides[i] - room, 0);
+    pads[axes + i] += added;
+    if (added > 0 && pads[axes + i] >= kernel[i]) return false;
+  }
+  if (are_wrong) windows.set("pads", std::move(pads));
+  return are_wrong;
+}
+
 bool raise_pooling(RaisedLayer& layer) {
   const bool is_max = layer.type() == "MaxPool";
   const auto kernel = layer.integers("kernel");
@@ -61,7 +95,11 @@ bool raise_pooling(RaisedLayer& layer) {
       !counts_pads && rounds_up_alike(layer.shape_of(layer.input(0)), kernel, attributes);
   if (rounding == "ceil" && !is_alike) return false;
   attributes.set("kernel_shape", kernel);
-  attributes.set("ceil_mode", std::int64_t{rounding == "floor" ? 0 : 1});
+  const bool rounds_down =
+      rounding == "floor" ||
+      (!counts_pads &&
+       pads_instead_of_rounding_up(layer.shape_of(layer.input(0)), kernel, attributes));
+  attributes.set("ceil_mode", std::int64_t{rounds_down ? 0 : 1});
   if (!is_max) {
     const auto dilations = attributes.get_or<std::vector<std::int64_t>>("dilations", {});
     if (std::ranges::all_of(dilations, [](std::int64_t dilation) { return dilation == 1; })) {

@@ -7,6 +7,7 @@
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -140,7 +141,7 @@ bool raise_convolution(RaisedLayer& layer) {
     attributes.set("group", extents[0]);
     extents[1] = saturating_multiply(extents[1], extents[0]);
     extents.erase(extents.begin());
-    filter = layer.reshaped(filter, Shape(std::move(extents)), "weights");
+    filter = layer.reshaped(filter, Shape(extents), "weights");
   }
   layer.make(is_transposed ? ops::ConvTranspose::kind : ops::Conv::kind, {layer.input(0), filter},
              std::move(attributes));
@@ -167,6 +168,32 @@ void finish_with_bias(LoweredNode& node, std::size_t index, std::int64_t rank, c
   node.make({"Add"}, std::array{product, bias}, {{"auto_broadcast", "numpy"}});
 }
 
+/// Whether pixels of the result come from none of the image.
+bool leaves_pixels_out(const LoweredNode& node, std::span<const Extent> kernel) {
+  const auto strides = list_of(node, "strides", kernel.size(), 1);
+  return !std::ranges::equal(
+      strides, kernel, [](std::int64_t stride, Extent extent) { return stride <= extent.value(); });
+}
+
+/// The image, and the weights in groups.
+std::vector<Output> convolution_inputs(LoweredNode& node, const Shape& weights, std::int64_t group,
+                                       bool is_transposed) {
+  const auto kernel = weights.extents().last(static_cast<std::size_t>(weights.rank() - 2));
+  const bool is_real = is_transposed
+                           ? leaves_pixels_out(node, kernel)
+                           : group > 1 && weights[1].value() == 1 && weights[0].value() != group;
+  std::vector<Output> inputs{is_real ? real_operand(node, 0) : node.operand(0), node.operand(1)};
+  if (group == 1) return inputs;
+  std::vector<std::int64_t> extents = extents_of(weights);
+  extents[0] /= group;
+  extents.insert(extents.begin(), group);
+  const Constant* known = node.constant(1);
+  const Shape grouped(extents);
+  inputs[1] = known ? node.constant("weights", known->reshaped(grouped))
+                    : node.reshaped(inputs[1], grouped, "weights");
+  return inputs;
+}
+
 void lower_convolution(LoweredNode& node) {
   const bool is_transposed = node.node().kind() == ops::ConvTranspose::kind;
   const Shape weights = node.ranked(1);
@@ -177,16 +204,7 @@ void lower_convolution(LoweredNode& node) {
     invalid(fmt::format("{} groups of {} filters", group, to_string(weights[0])));
   }
   Data data = lowered_windows(node, rank, true);
-  std::vector<Output> inputs{node.operand(0), node.operand(1)};
-  if (group > 1) {
-    std::vector<std::int64_t> extents = extents_of(weights);
-    extents[0] /= group;
-    extents.insert(extents.begin(), group);
-    const Constant* known = node.constant(1);
-    const Shape grouped(std::move(extents));
-    inputs[1] = known ? node.constant("weights", known->reshaped(grouped))
-                      : node.reshaped(inputs[1], grouped, "weights");
-  }
+  std::vector<Output> inputs = convolution_inputs(node, weights, group, is_transposed);
   if (is_transposed) {
     data.emplace_back("output_padding", text_of(list_of(node, "output_padding", rank, 0)));
     const auto shape = node.attribute_or<std::vector<std::int64_t>>("output_shape", {});
@@ -266,7 +284,33 @@ Factor factor_of(LoweredNode& node, std::size_t index) {
   return {node.before_transpose(output), true};
 }
 
+bool is_vector(const LoweredNode& node, std::size_t index) {
+  const Shape& shape = node.type(index).shape;
+  return shape.is_ranked() && shape.rank() == 1;
+}
+
+/// A product with a vector as one with a matrix: OpenVINO's low-precision passes (in release
+/// 2026.4) give the result an axis more.
+void lower_vector_product(LoweredNode& node) {
+  LayerChain chain(node);
+  const auto matrix = [&](std::size_t index, std::int64_t axis) {
+    const Output output = node.operand(index);
+    return is_vector(node, index) ? chain.apply({"Unsqueeze"}, {output, chain.integers({axis})})
+                                  : output;
+  };
+  const Output product = chain.apply({"MatMul"}, {matrix(0, 0), matrix(1, 1)},
+                                     {{"transpose_a", "false"}, {"transpose_b", "false"}});
+  std::vector<std::int64_t> axes;
+  if (is_vector(node, 0)) axes.push_back(-2);
+  if (is_vector(node, 1)) axes.push_back(-1);
+  node.make({"Squeeze"}, std::array{kept_apart(node, product), chain.integers(axes)});
+}
+
 void lower_matmul(LoweredNode& node) {
+  if (node.is_among_codes() && (is_vector(node, 0) || is_vector(node, 1))) {
+    lower_vector_product(node);
+    return;
+  }
   const Factor a = factor_of(node, 0);
   const Factor b = factor_of(node, 1);
   node.make({"MatMul"}, std::array{a.output, b.output},

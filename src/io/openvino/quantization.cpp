@@ -7,6 +7,7 @@
 
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -39,7 +40,7 @@ void lower_fake_quantize(LoweredNode& node) {
   // Where bounds begin at an axis, OpenVINO has no word for it.
   const bool is_placed = view.broadcast() == ops::FakeQuantize::Broadcast::pdpd &&
                          node.attribute_or<std::int64_t>("axis", 0) != 0;
-  std::vector<Output> inputs{node.operand(0)};
+  std::vector<Output> inputs{operand_of_one_scale(node)};
   for (std::size_t i = 1; i <= bounds; ++i) {
     inputs.push_back(node.operand(i));
     if (!is_placed) continue;
@@ -148,7 +149,7 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
   }
   const std::int64_t steps = limits.codes.max - limits.codes.min;
   const ElementType element = computed_element(type, steps);
-  Output data_in = node.converted(node.operand(0), element, "wide");
+  Output data_in = node.converted(operand_of_one_scale(node, limits.need_clamp), element, "wide");
   const Output input_low = reals(node, "input_low", element, given.shape, low);
   const Output input_high = reals(node, "input_high", element, given.shape, high);
   const Data data{{"levels", std::to_string(steps + 1)}, {"auto_broadcast", "numpy"}};

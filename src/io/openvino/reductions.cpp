@@ -9,8 +9,10 @@
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
+#include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/normalization.hpp"
 #include "quadrant/ir/ops/windows.hpp"
 
@@ -94,6 +96,27 @@ std::optional<ReducedAxes> reduced_axes(LoweredNode& node) {
   return found;
 }
 
+/// Whether OpenVINO (in release 2026.4) exchanges the reduction and what moves axes in front of it,
+/// and gives the result another shape.
+bool is_exchanged(const NodeRef& node) {
+  NodeRef maker{node.graph, node.operand(0).node};
+  while (maker.kind() == ops::Identity::kind || maker.kind() == ops::Dropout::kind) {
+    maker.id = maker.operand(0).node;
+  }
+  const bool keeps = node.attribute_or<std::int64_t>("keepdims", 1) != 0;
+  return is_float(node.type().element) &&
+         maker.kind() == (keeps ? ops::Unsqueeze::kind : ops::Transpose::kind);
+}
+
+void make_reduction(LoweredNode& node, const OpName& op, Output axes, const Data& data) {
+  const Output image = is_exchanged(node.node())
+                           ? kept_apart(node, node.operand(0))
+                           : real_operand(node, 0, Scales::several_or_shifted);
+  const std::array inputs{image, axes};
+  const bool is_extreme = op.type == "ReduceMax" || op.type == "ReduceMin";
+  is_extreme ? make_real(node, op, inputs, data) : node.make(op, inputs, data);
+}
+
 void lower_reduction(LoweredNode& node) {
   const auto* const found =
       std::ranges::find(same_reductions, node.node().kind(), &SameReduction::kind);
@@ -106,7 +129,7 @@ void lower_reduction(LoweredNode& node) {
   if (node.type(0).element == ElementType::boolean) {
     type = type == "ReduceMin" ? "ReduceLogicalAnd" : "ReduceLogicalOr";
   }
-  node.make({type, found->version}, std::array{node.operand(0), over->axes}, over->data);
+  make_reduction(node, {type, found->version}, over->axes, over->data);
 }
 
 void lower_sum_of_squares(LoweredNode& node) {
@@ -156,8 +179,8 @@ void lower_global_pool(LoweredNode& node) {
     type = p == 1 ? "ReduceL1" : "ReduceL2";
   }
   const Output axes = node.integers("axes", axes_from(2, node.ranked(0).rank()));
-  node.make({type, type.starts_with("ReduceL") ? "opset4" : "opset1"},
-            std::array{node.operand(0), axes}, {{"keep_dims", "true"}});
+  make_reduction(node, {type, type.starts_with("ReduceL") ? "opset4" : "opset1"}, axes,
+                 {{"keep_dims", "true"}});
 }
 
 // --- softmax -------------------------------------------------------------------------------------

@@ -56,8 +56,9 @@ struct Case {
 };
 
 Case random_case(std::mt19937& random, ElementType storage, NBitsLayout layout) {
-  const IntegerRange range = *integer_range(storage);
-  layout.bits = bit_width(storage);
+  if (layout.bits == 0) layout.bits = bit_width(storage);
+  const bool is_signed = storage == ElementType::int4 || storage == ElementType::int8;
+  const IntegerRange range = code_range(layout.bits, is_signed);
   std::uniform_int_distribution<std::int64_t> draw(range.min, range.max);
   Case made{storage, layout, {}};
   made.codes.resize(static_cast<std::size_t>(layout.rows * layout.columns));
@@ -81,11 +82,10 @@ std::vector<std::byte> packed_plainly(const Case& example) {
         const std::int64_t column = block * layout.block_size + i;
         const int value =
             column < layout.columns ? example.code(row, column) + (is_signed ? half : 0) : 0;
-        if (layout.bits == 4 && i % 2 == 1) {
-          packed.back() |= static_cast<std::byte>(16 * value);
-        } else {
-          packed.push_back(static_cast<std::byte>(value));
-        }
+        const std::int64_t place = i % (8 / layout.bits);
+        if (place == 0) packed.push_back(std::byte{0});
+        const std::int64_t shift = layout.first_is_high ? 4 * (1 - place) : place * layout.bits;
+        packed.back() |= static_cast<std::byte>(value << shift);
       }
     }
   }
@@ -111,17 +111,29 @@ TEST_CASE("the example of the header") {
 
 TEST_CASE("packed codes, whole and in any part") {
   std::mt19937 random(1);
-  for (const ElementType storage :
-       {ElementType::int4, ElementType::uint4, ElementType::int8, ElementType::uint8}) {
+  struct Form {
+    ElementType storage = ElementType::int4;
+    int bits = 0;  // 0: those of the storage
+    bool first_is_high = false;
+  };
+  for (const Form& form :
+       {Form{ElementType::int4}, Form{ElementType::uint4}, Form{ElementType::int8},
+        Form{ElementType::uint8}, Form{ElementType::int4, 2}, Form{ElementType::uint4, 2},
+        Form{ElementType::uint4, 4, true}}) {
+    const ElementType storage = form.storage;
     for (const bool rows_first : {false, true}) {
       for (const auto& [rows, columns, block] : {std::array<std::int64_t, 3>{1, 1, 16},
                                                  {3, 16, 16},
                                                  {7, 33, 16},
                                                  {5, 31, 32},
                                                  {2, 257, 64}}) {
-        const Case example = random_case(
-            random, storage,
-            {.rows = rows, .columns = columns, .block_size = block, .rows_first = rows_first});
+        const Case example = random_case(random, storage,
+                                         {.rows = rows,
+                                          .columns = columns,
+                                          .block_size = block,
+                                          .bits = form.bits,
+                                          .rows_first = rows_first,
+                                          .first_is_high = form.first_is_high});
         const Constant packed = nbits_codes(example.constant(), example.layout);
         const std::vector<std::byte> expected = packed_plainly(example);
         REQUIRE(packed.byte_size() == expected.size());

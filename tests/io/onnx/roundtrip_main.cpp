@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   }
   PrintingSink sink;
   options.sink = &sink;
-  auto graph = read_onnx(argv[1], {.sink = &sink});
+  auto graph = read_onnx(argv[1], {.sink = &sink, .inline_functions = false});
   if (!graph) return failed(graph.error());
   if (print) std::puts(print_graph(*graph).c_str());
   if (quantize) {
