@@ -182,10 +182,10 @@ void FunctionGraph::drop_use(Value value, NodeId user, std::uint32_t operand) {
   if (found != uses.end()) uses.erase(found);
 }
 
-mlir::Value FunctionGraph::mlir_value(Value value) const {
-  const Row& row = rows_[value.node.index];
+mlir::Value FunctionGraph::value(Value of) const {
+  const Row& row = rows_[of.node.index];
   if (row.op == nullptr) return row.argument;
-  return row.op->getResult(value.result);
+  return row.op->getResult(of.result);
 }
 
 mlir::Location FunctionGraph::location(NodeId node) const {
@@ -285,7 +285,14 @@ Expected<mlir::quant::QuantizedType> FunctionGraph::quantized_type(const Uniform
 
 Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   const Value codes = spec.operands[0];
-  const mlir::Value value = mlir_value(codes);
+  // `finish` makes the sum real numbers, with what it begins with.
+  Row& maker = rows_[codes.node.index];
+  if (maker.kind == MlirProduct::kind && maker.results[0].type.element == ElementType::int32) {
+    maker.makes_codes = false;
+    maker.results[0].type = std::move(spec.results[0].type);
+    return codes.node;
+  }
+  const mlir::Value value = this->value(codes);
   const TensorType& type = this->type(codes);
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
                quantized_type(*type.uniform(), value_name(codes)));
@@ -300,7 +307,7 @@ Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
 
 Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
   const Value real = spec.operands[0];
-  const mlir::Value value = mlir_value(real);
+  const mlir::Value value = this->value(real);
   TensorType& type = spec.results[0].type;
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
                quantized_type(*type.uniform(), value_name(real)));
@@ -315,7 +322,9 @@ Expected<NodeId> FunctionGraph::emit_quantize(NodeSpec spec) {
 
 Expected<NodeId> FunctionGraph::emit(NodeSpec spec) {
   if (spec.kind == ops::Dequantize::kind) return emit_dequantize(std::move(spec));
-  if (spec.kind == ops::Quantize::kind) return emit_quantize(std::move(spec));
+  if (spec.kind == ops::Quantize::kind && spec.results[0].type.uniform()) {
+    return emit_quantize(std::move(spec));
+  }
   if (spec.kind == ops::Constant::kind) return emit_constant(std::move(spec));
   return fail(ErrorCode::impossible,
               fmt::format("the plug-in has no operation of MLIR for '{}'", spec.kind),
@@ -324,12 +333,12 @@ Expected<NodeId> FunctionGraph::emit(NodeSpec spec) {
 
 Expected<void> FunctionGraph::set_operand(NodeId node, std::uint32_t operand, Value value) {
   Row& row = rows_[node.index];
-  const mlir::Value made = mlir_value(value);
+  const mlir::Value made = this->value(value);
   if (operand < row.shown) {
     row.op->setOperand(operand, made);
   } else {
     // Only its regions read it, or those have read it before it became codes.
-    mlir_value(row.operands[operand]).replaceUsesWithIf(made, [&](mlir::OpOperand& use) {
+    this->value(row.operands[operand]).replaceUsesWithIf(made, [&](mlir::OpOperand& use) {
       return row.op->isProperAncestor(use.getOwner());
     });
   }
@@ -469,13 +478,40 @@ Expected<void> FunctionGraph::compute_codes(NodeId node, mlir::Value real) {
   return {};
 }
 
+mlir::Value FunctionGraph::sum_of_integers(NodeId node) {
+  Row& row = rows_[node.index];
+  if (products_ != Products::integers || row.kind != MlirProduct::kind) return {};
+  const UniformType* const data = type(row.operands[0]).uniform().get();
+  const UniformType* const weight = type(row.operands[1]).uniform().get();
+  if (data == nullptr || weight == nullptr) return {};
+  return sum_integers(row.op, *data, *weight,
+                      NodeRef{this, node}.attribute_or(MlirProduct::of_sum, std::int64_t{-1}));
+}
+
+// A product that reads codes and makes real numbers.
+Expected<void> FunctionGraph::sum_to_reals(NodeId node, std::unordered_map<Value, Value>& real) {
+  Row& row = rows_[node.index];
+  if (row.kind != MlirProduct::kind) return {};
+  if (const mlir::Value sum = sum_of_integers(node)) {
+    row.op->getResult(0).replaceAllUsesWith(sum);
+    row.op->erase();
+    row.op = sum.getDefiningOp();
+    return {};
+  }
+  return compute_real(node, real);
+}
+
 Expected<void> FunctionGraph::finish() {
   std::unordered_map<Value, Value> real_values;
   // Operands are codes before their readers are looked at; blocks may stand in any order.
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(*this));
   for (const NodeId node : order) {
     const std::uint32_t index = node.index;
-    if (!rows_[index].makes_codes || rows_[index].is_erased) continue;
+    if (rows_[index].is_erased) continue;
+    if (!rows_[index].makes_codes) {
+      QUADRANT_CHECK(sum_to_reals(node, real_values));
+      continue;
+    }
     if (is_move(rows_[index].op)) {
       const UniformType& type = *rows_[index].results[0].type.uniform();
       free_destinations(rows_[index].op->getResult(0));
@@ -483,14 +519,7 @@ Expected<void> FunctionGraph::finish() {
           move_codes(rows_[index].op, to_code_type(rows_[index].op->getContext(), type));
       continue;
     }
-    mlir::Value real;
-    if (products_ == Products::integers && rows_[index].kind == MlirProduct::kind) {
-      const UniformType* const data = type(rows_[index].operands[0]).uniform().get();
-      const UniformType* const weight = type(rows_[index].operands[1]).uniform().get();
-      if (data != nullptr && weight != nullptr) {
-        real = sum_integers(rows_[index].op, *data, *weight);
-      }
-    }
+    mlir::Value real = sum_of_integers(node);
     if (!real) {
       QUADRANT_CHECK(compute_real(node, real_values));
       real = rows_[index].op->getResult(0);

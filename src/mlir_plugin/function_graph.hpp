@@ -41,6 +41,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   [[nodiscard]] mlir::FunctionOpInterface function() const { return function_; }
   /// Null for an argument of a block.
   [[nodiscard]] mlir::Operation* operation(NodeId node) const { return rows_[node.index].op; }
+  [[nodiscard]] mlir::Value value(Value of) const;
   [[nodiscard]] mlir::Location location(NodeId node) const;
   /// That of the operation or the value that is named; else the function's.
   [[nodiscard]] mlir::Location location(const Place& place) const;
@@ -104,7 +105,6 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   using Captured = std::unordered_map<std::uint32_t, llvm::SetVector<mlir::Value>>;
   void connect(const Known& values, const Captured& captured);
   Row& add_row(std::string name, mlir::ResultRange results);
-  [[nodiscard]] mlir::Value mlir_value(Value value) const;
   [[nodiscard]] Expected<mlir::quant::QuantizedType> quantized_type(const UniformType& type,
                                                                     std::string_view of) const;
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
@@ -115,6 +115,9 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
                                                             const Constant& codes,
                                                             std::string_view name);
   [[nodiscard]] Expected<void> compute_real(NodeId node, std::unordered_map<Value, Value>& real);
+  // Null: the product is none of integers.
+  [[nodiscard]] mlir::Value sum_of_integers(NodeId node);
+  [[nodiscard]] Expected<void> sum_to_reals(NodeId node, std::unordered_map<Value, Value>& real);
   [[nodiscard]] Expected<void> compute_codes(NodeId node, mlir::Value real);
   void add_use(Value value, NodeId user, std::uint32_t operand);
   void drop_use(Value value, NodeId user, std::uint32_t operand);

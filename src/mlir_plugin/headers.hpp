@@ -24,9 +24,12 @@ namespace quadrant::inline v0::mlir_plugin {
 #if LLVM_VERSION_MAJOR >= 20
 using QuantDialect = mlir::quant::QuantDialect;
 inline constexpr std::string_view tosa_constant_attribute = "values";
+/// Whether quantized types may have a scale for each block: sub-channel types.
+inline constexpr bool has_blocks = true;
 #else
 using QuantDialect = mlir::quant::QuantizationDialect;
 inline constexpr std::string_view tosa_constant_attribute = "value";
+inline constexpr bool has_blocks = false;
 #endif
 
 /// A new operation where `builder` stands.

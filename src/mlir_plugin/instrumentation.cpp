@@ -7,8 +7,11 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "mlir_plugin/observers.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -64,6 +67,29 @@ Expected<StatisticsTable> read_statistics(const FunctionGraph& graph) {
     made.values.insert_or_assign(name, std::move(parsed));
   }
   return made;
+}
+
+Expected<void> add_gathered(const FunctionGraph& graph, const StatisticsTable& gathered,
+                            StatisticsTable& statistics) {
+  std::unordered_map<std::string, std::string_view> names;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    if (graph.result_count({index}) == 0) continue;
+    names.emplace(observed_name(graph, {{index}}), graph.value_name({{index}}));
+  }
+  const std::string function = fmt::format("{}:", std::string_view(graph.function().getName()));
+  for (const auto& [name, of_value] : gathered.values) {
+    if (!name.starts_with(function)) continue;
+    const auto found = names.find(name);
+    if (found == names.end()) {
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("the statistics have '{}', and the function has no such value: they "
+                              "are of another module, or other passes ran in front of "
+                              "quadrant-instrument",
+                              name));
+    }
+    statistics.values.try_emplace(std::string(found->second), of_value);
+  }
+  return {};
 }
 
 Expected<Couplings> read_couplings(const FunctionGraph& graph) {

@@ -17,6 +17,13 @@ namespace quadrant::inline v0::mlir_plugin {
 /// float32, and for a minimum above the maximum.
 [[nodiscard]] Expected<StatisticsTable> read_statistics(const FunctionGraph& graph);
 
+/// Adds what a program that `quadrant-instrument` made has gathered of this function's values, but
+/// for those that are in `statistics` already. `invalid_model` for a value that the function has
+/// not: the module was another one, or other passes ran in front.
+[[nodiscard]] Expected<void> add_gathered(const FunctionGraph& graph,
+                                          const StatisticsTable& gathered,
+                                          StatisticsTable& statistics);
+
 /// `quadrant.coupled_ref`: a string; results with the same one have the same parameters.
 /// `invalid_model` for what is none.
 [[nodiscard]] Expected<Couplings> read_couplings(const FunctionGraph& graph);

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "ir/scales.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
+#include "static_affine/products.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -154,37 +154,6 @@ mlir::Value sum_generic(Sum& sum) {
       ->getResult(0);
 }
 
-// The axis of the result that the weight's axis becomes; -1: none.
-std::int64_t result_axis(linalg::LinalgOp op, std::int64_t axis) {
-  const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
-  const auto position = maps[2].getResultPosition(maps[1].getResult(static_cast<unsigned>(axis)));
-  return position ? static_cast<std::int64_t>(*position) : -1;
-}
-
-// That of the products: the scale of each is the product of both (the design document, "Fixed point
-// values").
-std::shared_ptr<const UniformType> product_type(linalg::LinalgOp op, const UniformType& data,
-                                                const UniformType& weight) {
-  const auto of_data = read_exact_scales(data.scales);
-  auto scales = read_exact_scales(weight.scales);
-  if (!of_data || !scales) return nullptr;
-  for (double& scale : *scales) scale *= of_data->front();
-  auto made = std::make_shared<UniformType>();
-  made->storage = ElementType::int32;
-  made->storage_min = std::numeric_limits<std::int32_t>::min();
-  made->storage_max = std::numeric_limits<std::int32_t>::max();
-  made->expressed = to_tensor_type(op->getResult(0).getType()).element;
-  Shape shape = Shape::scalar();
-  if (weight.granularity.kind == Granularity::Kind::axis) {
-    const std::int64_t axis = result_axis(op, weight.granularity.axis);
-    if (axis < 0) return nullptr;
-    made->granularity = Granularity::per_axis(axis);
-    shape = Shape{static_cast<std::int64_t>(scales->size())};
-  }
-  made->scales = make_exact_scales(ElementType::float64, shape, *scales);
-  return made;
-}
-
 bool is_zero(mlir::Value value) {
   if (auto fill = value.getDefiningOp<linalg::FillOp>()) value = fill.getInputs()[0];
   if (const auto number = number_of(value)) return number->isZero();
@@ -194,7 +163,8 @@ bool is_zero(mlir::Value value) {
   return dense && dense.isSplat() && dense.getSplatValue<llvm::APFloat>().isZero();
 }
 
-mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const UniformType& weight) {
+mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const UniformType& weight,
+                       std::int64_t channels) {
   if (op->getNumResults() != 1 || data.granularity.kind != Granularity::Kind::tensor ||
       weight.granularity.kind == Granularity::Kind::block) {
     return {};
@@ -204,7 +174,8 @@ mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const Unifo
   if (!data_zero_point || !weight_zero_point) return {};
   const std::int64_t largest =
       largest_magnitude(data, *data_zero_point) * largest_magnitude(weight, *weight_zero_point);
-  const auto type = product_type(op, data, weight);
+  const ElementType expressed = to_tensor_type(op->getResult(0).getType()).element;
+  const auto type = static_affine::sum_type(data, weight, channels, expressed);
   if (!fits_32_bits(summed_extents(op), largest) || !type) return {};
   // The product of two scales may be none of the result's type, float16.
   const auto quantized = to_quantized_type(op->getContext(), *type);
@@ -297,11 +268,13 @@ std::string why_in_floats(mlir::Operation* op) {
 }
 
 mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
-                         const UniformType& weight) {
-  if (auto op = llvm::dyn_cast<linalg::LinalgOp>(operation)) return sum_linalg(op, data, weight);
+                         const UniformType& weight, std::int64_t channels) {
+  if (auto op = llvm::dyn_cast<linalg::LinalgOp>(operation)) {
+    return sum_linalg(op, data, weight, channels);
+  }
   auto op = as_linalg(operation);
   if (!op) return {};
-  const mlir::Value made = sum_linalg(op, data, weight);
+  const mlir::Value made = sum_linalg(op, data, weight, channels);
   // With what it began with, which is zero, unless something else is there again.
   llvm::SmallVector<mlir::Operation*> left{op, op->getOperand(2).getDefiningOp()};
   left.append({left[1]->getOperand(0).getDefiningOp(), left[1]->getOperand(1).getDefiningOp()});

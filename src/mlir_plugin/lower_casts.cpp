@@ -27,7 +27,10 @@ using mlir::quant::QuantizedType;
 struct Arithmetic {
   std::vector<double> scales;
   std::vector<std::int64_t> zero_points;
-  std::optional<std::int64_t> axis;  // empty: one scale
+  std::optional<std::int64_t> axis;  // empty: one scale, or blocks
+  // Of blocks, along each axis; empty: none.
+  std::vector<std::int64_t> blocks;
+  Shape scale_shape;
   std::int64_t min = 0;
   std::int64_t max = 0;
   bool is_signed = true;
@@ -57,10 +60,15 @@ Expected<Arithmetic> arithmetic_of(QuantizedType type) {
     made.scales.assign(axis.getScales().begin(), axis.getScales().end());
     made.zero_points.assign(axis.getZeroPoints().begin(), axis.getZeroPoints().end());
     made.axis = axis.getQuantizedDimension();
+  } else if (auto blocks = to_block_type(type)) {
+    made.scales = std::move(blocks->scales);
+    made.zero_points = std::move(blocks->zero_points);
+    made.blocks = std::move(blocks->blocks);
+    made.scale_shape = std::move(blocks->scale_shape);
   } else {
     return fail(ErrorCode::impossible,
-                "quadrant-lower-quant-ops knows types with one scale, or one for each index of an "
-                "axis, not " +
+                "quadrant-lower-quant-ops knows types with one scale, one for each index of an "
+                "axis, or for each block where the type says the block of each axis, not " +
                     printed(type));
   }
   mlir::Builder builder(type.getContext());
@@ -141,6 +149,67 @@ mlir::Value quantize(OpBuilder& builder, Location location, const Arithmetic& ty
   return make_op<arith::TruncIOp>(builder, location, type.storage, code);
 }
 
+// --- scales of channels and blocks --------------------------------------------------------------
+
+struct Parameters {
+  mlir::Value scales;
+  mlir::Value zero_points;  // null: all zero
+};
+
+bool has_one_scale(const Arithmetic& type) { return !type.axis && type.blocks.empty(); }
+
+// As constants, with as many axes as they differ along.
+Parameters held_parameters(OpBuilder& builder, Location location, const Arithmetic& type) {
+  const auto extents = type.scale_shape.known_extents();
+  const auto count = static_cast<std::int64_t>(type.scales.size());
+  const llvm::ArrayRef<std::int64_t> shape =
+      type.axis ? llvm::ArrayRef(count) : llvm::ArrayRef(extents.data(), extents.size());
+  const auto held = [&](mlir::Type of, llvm::ArrayRef<mlir::Attribute> values) -> mlir::Value {
+    return make_op<arith::ConstantOp>(
+        builder, location,
+        mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, of), values));
+  };
+  llvm::SmallVector<mlir::Attribute> values;
+  for (const double scale : type.scales) values.push_back(builder.getFloatAttr(type.real, scale));
+  Parameters made{held(type.real, values), {}};
+  if (!type.has_zero_points()) return made;
+  values.clear();
+  for (const std::int64_t zero : type.zero_points) {
+    values.push_back(builder.getIntegerAttr(type.integer, zero));
+  }
+  made.zero_points = held(type.integer, values);
+  return made;
+}
+
+// A tensor whose blocks have axes of their own, and where its scales are along them.
+struct Layout {
+  llvm::SmallVector<mlir::ReassociationIndices> groups;  // empty: as it is
+  llvm::SmallVector<std::int64_t> extents;
+  mlir::AffineMap scales;
+};
+
+Layout layout_of(OpBuilder& builder, const Arithmetic& type, mlir::RankedTensorType tensor) {
+  Layout made;
+  made.extents.assign(tensor.getShape().begin(), tensor.getShape().end());
+  llvm::SmallVector<mlir::AffineExpr> along;
+  if (type.axis) along.push_back(builder.getAffineDimExpr(static_cast<unsigned>(*type.axis)));
+  if (!type.blocks.empty()) {
+    made.extents.clear();
+    for (const auto& [extent, block] : llvm::zip_equal(tensor.getShape(), type.blocks)) {
+      mlir::ReassociationIndices& group = made.groups.emplace_back();
+      along.push_back(builder.getAffineDimExpr(static_cast<unsigned>(made.extents.size())));
+      group.push_back(static_cast<std::int64_t>(made.extents.size()));
+      made.extents.push_back(block == 1 ? extent : extent / block);
+      if (block == 1) continue;
+      group.push_back(static_cast<std::int64_t>(made.extents.size()));
+      made.extents.push_back(block);
+    }
+  }
+  made.scales = mlir::AffineMap::get(static_cast<unsigned>(made.extents.size()), 0, along,
+                                     builder.getContext());
+  return made;
+}
+
 // --- all elements -------------------------------------------------------------------------------
 
 using Element = std::function<mlir::Value(OpBuilder&, Location, mlir::Value element,
@@ -160,30 +229,23 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   if (!tensor) {
     return element(builder, location, operand, own_scale(builder), own_zero(builder));
   }
-  const auto rank = static_cast<unsigned>(tensor.getRank());
+  const Layout layout = layout_of(builder, type, tensor);
+  if (!layout.groups.empty()) {
+    operand = make_op<mlir::tensor::ExpandShapeOp>(
+        builder, location, mlir::RankedTensorType::get(layout.extents, tensor.getElementType()),
+        operand, layout.groups);
+  }
+  const auto rank = static_cast<unsigned>(layout.extents.size());
   const mlir::AffineMap all = builder.getMultiDimIdentityMap(rank);
   llvm::SmallVector<mlir::Value> inputs{operand};
   llvm::SmallVector<mlir::AffineMap> maps{all};
-  if (type.axis) {
-    const mlir::AffineMap along = mlir::AffineMap::get(
-        rank, 0, builder.getAffineDimExpr(static_cast<unsigned>(*type.axis)), builder.getContext());
-    const auto count = static_cast<std::int64_t>(type.scales.size());
-    llvm::SmallVector<mlir::Attribute> scales;
-    llvm::SmallVector<mlir::Attribute> zero_points;
-    for (const double scale : type.scales) {
-      scales.push_back(builder.getFloatAttr(type.real, scale));
+  if (!has_one_scale(type)) {
+    const Parameters parameters = held_parameters(builder, location, type);
+    for (const mlir::Value each : {parameters.scales, parameters.zero_points}) {
+      if (!each) continue;
+      inputs.push_back(each);
+      maps.push_back(layout.scales);
     }
-    for (const std::int64_t zero : type.zero_points) {
-      zero_points.push_back(builder.getIntegerAttr(type.integer, zero));
-    }
-    const auto add = [&](mlir::Type of, llvm::ArrayRef<mlir::Attribute> values) {
-      const auto contents =
-          mlir::DenseElementsAttr::get(mlir::RankedTensorType::get({count}, of), values);
-      inputs.push_back(make_op<arith::ConstantOp>(builder, location, contents));
-      maps.push_back(along);
-    };
-    add(type.real, scales);
-    if (type.has_zero_points()) add(type.integer, zero_points);
   }
   maps.push_back(all);
   const mlir::Value out = make_op<mlir::tensor::EmptyOp>(
@@ -191,14 +253,20 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   const llvm::SmallVector<mlir::utils::IteratorType> loops(rank,
                                                            mlir::utils::IteratorType::parallel);
   const auto body = [&](OpBuilder& inside, Location at, mlir::ValueRange elements) {
-    const mlir::Value scale = type.axis ? elements[1] : own_scale(inside);
+    const bool is_shared = has_one_scale(type);
+    const mlir::Value scale = is_shared ? own_scale(inside) : elements[1];
     mlir::Value zero_point;
-    if (type.has_zero_points()) zero_point = type.axis ? elements[2] : own_zero(inside);
+    if (type.has_zero_points()) zero_point = is_shared ? own_zero(inside) : elements[2];
     make_op<mlir::linalg::YieldOp>(inside, at, element(inside, at, elements[0], scale, zero_point));
   };
-  return make_op<mlir::linalg::GenericOp>(builder, location, tensor.clone(element_type), inputs,
-                                          out, maps, loops, body)
-      .getResult(0);
+  auto shape = llvm::cast<mlir::RankedTensorType>(operand.getType());
+  const mlir::Value made =
+      make_op<mlir::linalg::GenericOp>(builder, location, shape.clone(element_type), inputs, out,
+                                       maps, loops, body)
+          .getResult(0);
+  if (layout.groups.empty()) return made;
+  return make_op<mlir::tensor::CollapseShapeOp>(builder, location, tensor.clone(element_type), made,
+                                                layout.groups);
 }
 
 // --- casts --------------------------------------------------------------------------------------
@@ -223,6 +291,62 @@ mlir::Value lower_dequantize(mlir::Operation* op, const Arithmetic& type) {
                       mlir::Value zero_point) {
                     return dequantize(inside, at, type, code, scale, zero_point);
                   });
+}
+
+// Where the scale of the element that is read is.
+llvm::SmallVector<mlir::Value> scale_indices(OpBuilder& builder, mlir::tensor::ExtractOp read,
+                                             const Arithmetic& type) {
+  if (type.axis) return {read.getIndices()[static_cast<unsigned>(*type.axis)]};
+  llvm::SmallVector<mlir::Value> indices;
+  for (const auto& [index, block] : llvm::zip_equal(read.getIndices(), type.blocks)) {
+    if (block == 1) {
+      indices.push_back(index);
+      continue;
+    }
+    const mlir::Value extent =
+        make_op<arith::ConstantOp>(builder, read.getLoc(), builder.getIndexAttr(block));
+    indices.push_back(make_op<arith::DivUIOp>(builder, read.getLoc(), index, extent));
+  }
+  return indices;
+}
+
+// An element that is read alone is dequantized where it is read: a table of which a few rows are
+// looked up is never there in real numbers.
+void lower_single_reads(mlir::Operation* op, const Arithmetic& type) {
+  std::vector<mlir::tensor::ExtractOp> reads;
+  for (mlir::Operation* const user : op->getUsers()) {
+    if (auto read = llvm::dyn_cast<mlir::tensor::ExtractOp>(user)) reads.push_back(read);
+  }
+  if (reads.empty()) return;
+  OpBuilder builder(op);
+  const Location location = op->getLoc();
+  const mlir::Value quantized = op->getOperand(0);
+  const mlir::Value codes =
+      cast_storage(builder, location, quantized, with_element(quantized.getType(), type.storage));
+  Parameters held;
+  if (!has_one_scale(type)) held = held_parameters(builder, location, type);
+  for (mlir::tensor::ExtractOp read : reads) {
+    OpBuilder inside(read);
+    const Location at = read.getLoc();
+    const auto element = [&](mlir::Value tensor, mlir::ValueRange indices) -> mlir::Value {
+      return make_op<mlir::tensor::ExtractOp>(inside, at, tensor, indices);
+    };
+    mlir::Value scale;
+    mlir::Value zero_point;
+    if (!has_one_scale(type)) {
+      const llvm::SmallVector<mlir::Value> indices = scale_indices(inside, read, type);
+      scale = element(held.scales, indices);
+      if (held.zero_points) zero_point = element(held.zero_points, indices);
+    } else {
+      scale = constant(inside, at, type.real, type.scales.front());
+      if (type.has_zero_points()) {
+        zero_point = constant(inside, at, type.integer, type.zero_points.front());
+      }
+    }
+    read.replaceAllUsesWith(
+        dequantize(inside, at, type, element(codes, read.getIndices()), scale, zero_point));
+    read.erase();
+  }
 }
 
 mlir::Value lower_quantize(mlir::Operation* op, const Arithmetic& type, TieRule ties) {
@@ -255,10 +379,24 @@ void drop_storage_casts(mlir::Operation* root) {
   }
 }
 
+// Known extents, of as many blocks as there are scales along each axis.
+bool has_blocks_of(const Arithmetic& type, mlir::RankedTensorType tensor) {
+  if (!tensor || tensor.getRank() != static_cast<std::int64_t>(type.blocks.size())) return false;
+  for (std::size_t axis = 0; axis < type.blocks.size(); ++axis) {
+    const std::int64_t count = type.scale_shape[static_cast<std::int64_t>(axis)].value();
+    if (tensor.getDimSize(static_cast<unsigned>(axis)) != count * type.blocks[axis]) return false;
+  }
+  return true;
+}
+
 // Versions before 20 do not look at it.
 Expected<void> check_axis(const Arithmetic& arithmetic, mlir::Type type) {
-  if (!arithmetic.axis) return {};
   const auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  if (!arithmetic.blocks.empty() && !has_blocks_of(arithmetic, tensor)) {
+    return fail(ErrorCode::invalid_model,
+                "blocks that do not divide the extents of " + printed(type));
+  }
+  if (!arithmetic.axis) return {};
   const auto count = static_cast<std::int64_t>(arithmetic.scales.size());
   if (tensor && *arithmetic.axis >= 0 && *arithmetic.axis < tensor.getRank()) {
     const std::int64_t extent = tensor.getDimSize(static_cast<unsigned>(*arithmetic.axis));
@@ -308,6 +446,11 @@ Expected<void> lower_casts(mlir::Operation* root, TieRule ties, mlir::Location& 
     casts.push_back({op, is_quantize, std::move(arithmetic)});
   }
   for (const Cast& cast : casts) {
+    if (!cast.is_quantize) lower_single_reads(cast.op, cast.type);
+    if (cast.op->use_empty()) {
+      cast.op->erase();
+      continue;
+    }
     const mlir::Value made = cast.is_quantize ? lower_quantize(cast.op, cast.type, ties)
                                               : lower_dequantize(cast.op, cast.type);
     cast.op->getResult(0).replaceAllUsesWith(made);

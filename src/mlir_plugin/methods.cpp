@@ -12,14 +12,27 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-weight_only::Weighted product(NodeRef node) {
+// Types of MLIR have blocks of one size alone: along an axis that they do not divide, a weight has
+// a scale for each channel.
+std::int64_t divided_axis(NodeRef node, std::uint32_t operand, std::int64_t axis,
+                          const WeightOnlyOptions& options) {
+  const TensorType* const type = node.operand_type(operand);
+  if (axis < 0 || type == nullptr || !type->shape.is_ranked() || axis >= type->shape.rank()) {
+    return -1;
+  }
+  return type->shape[axis].value_or(1) % options.block_size == 0 ? axis : -1;
+}
+
+weight_only::Weighted product(NodeRef node, const WeightOnlyOptions& options) {
   const std::vector<std::int64_t> none;
   const auto channels = node.attribute_or(MlirProduct::channels, none);
   const auto contracted = node.attribute_or(MlirProduct::contracted, none);
   weight_only::Weighted weighted;
   for (std::uint32_t i = 0; i < channels.size(); ++i) {
     if (channels[i] < 0 && contracted[i] < 0) continue;  // it may not be a weight
-    weighted.weights.push_back({.operand = i, .channel = channels[i], .contracted = contracted[i]});
+    weighted.weights.push_back({.operand = i,
+                                .channel = channels[i],
+                                .contracted = divided_axis(node, i, contracted[i], options)});
   }
   return weighted;
 }
@@ -34,7 +47,30 @@ QUADRANT_CONSUMER(MlirProductMethod, WeightOnly, ProductOp,
                   requires_parents(AnyQuantizable, AnyUnquantized, variadic(or_absent(AnyState))),
                   requires_parents(AnyUnquantized, AnyQuantizable, variadic(or_absent(AnyState)))) {
   void request(NodeRef node, Asks& asks) const override {
-    weight_only::request_weights(scheme(), node, product(node), asks);
+    weight_only::request_weights(scheme(), node, product(node, scheme().options()), asks);
+  }
+};
+
+struct LookupOp {
+  static constexpr std::string_view kind = MlirLookup::kind;
+  NodeRef node;
+};
+
+// A table may be any of the operands: a body's are behind the others.
+QUADRANT_CONSUMER(MlirLookupMethod, WeightOnly, LookupOp,
+                  requires_parents(variadic(or_absent(AnyState)))) {
+  void request(NodeRef node, Asks& asks) const override {
+    const auto rows = node.attribute_or(MlirLookup::channels, std::vector<std::int64_t>());
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      if (rows[i] < 0) continue;
+      const TensorType* const type = node.operand_type(i);
+      const std::int64_t last = type == nullptr ? -1 : type->shape.rank() - 1;
+      const weight_only::Weight table{
+          .operand = i,
+          .channel = rows[i],
+          .contracted = last == rows[i] ? -1 : divided_axis(node, i, last, scheme().options())};
+      weight_only::request_weights(scheme(), node, {.weights = {table}}, asks);
+    }
   }
 };
 
@@ -51,6 +87,10 @@ bool adds_no_bias(NodeRef /*node*/) { return false; }
 constexpr std::uint32_t no_operand = std::numeric_limits<std::uint32_t>::max();
 constexpr Product mlir_product{MlirProduct::kind, 0,  1,           no_operand,
                                weight_channel,    -1, adds_no_bias};
+
+std::int64_t channels_of_sum(NodeRef node) {
+  return node.attribute_or(MlirProduct::of_sum, std::int64_t{-1});
+}
 
 struct RealProductOp {
   static constexpr std::string_view kind = MlirRealProduct::kind;
@@ -72,11 +112,11 @@ QUADRANT_QUANTIZER(MlirRealProductMethod, StaticAffine, RealProductOp) {
 
 }  // namespace
 
-Expected<Registry> mlir_static_registry(StaticAffineOptions options) {
+Expected<Registry> mlir_static_registry(StaticAffineOptions options, bool has_sums) {
   QUADRANT_TRY(StaticAffine scheme, StaticAffine::make(std::move(options)));
   RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
   StaticAffine::Registration methods(builder);
-  static_affine::add_product(methods, mlir_product);
+  static_affine::add_product(methods, mlir_product, has_sums ? channels_of_sum : nullptr);
   methods.add<MlirRealProductMethod>();
   return std::move(builder).freeze();
 }
@@ -84,7 +124,9 @@ Expected<Registry> mlir_static_registry(StaticAffineOptions options) {
 Expected<Registry> mlir_weight_only_registry(const WeightOnlyOptions& options) {
   QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(options));
   RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
-  WeightOnly::Registration(builder).add<MlirProductMethod>();
+  WeightOnly::Registration methods(builder);
+  methods.add<MlirProductMethod>();
+  methods.add<MlirLookupMethod>();
   return std::move(builder).freeze();
 }
 

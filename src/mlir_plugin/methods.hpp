@@ -7,8 +7,9 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// static_affine, which knows it, too.
-[[nodiscard]] Expected<Registry> mlir_static_registry(StaticAffineOptions options);
+/// static_affine, which knows it, too. `has_sums`: a product whose readers want real numbers gives
+/// them its sum, which is not rounded.
+[[nodiscard]] Expected<Registry> mlir_static_registry(StaticAffineOptions options, bool has_sums);
 
 /// weight_only, which knows MlirProduct, too.
 [[nodiscard]] Expected<Registry> mlir_weight_only_registry(const WeightOnlyOptions& options);

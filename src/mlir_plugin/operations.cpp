@@ -6,8 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "ir/work.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -34,6 +36,11 @@ Origin repeated_elements(NodeRef node, std::uint32_t /*result*/) {
   };
 }
 
+std::int64_t products_of(NodeRef node) noexcept {
+  return saturating_multiply(counted_elements(node.type().shape),
+                             node.attribute_or(MlirProduct::terms, std::int64_t{0}));
+}
+
 constinit const Move repeat{repeated_groups, repeated_elements,
                             "the axis is one along which the operand is repeated"};
 
@@ -46,7 +53,17 @@ std::span<const Operation> own_operations() noexcept {
                 .operands = {1, 1},
                 .results = {1, 1},
                 .traits = {Trait::takes_elements, Trait::stays_in_range},
-                .move = &repeat}};
+                .move = &repeat},
+      Operation{.kind = MlirLookup::kind,
+                .family = Family::place,
+                .operands = {1, any_number},
+                .results = {1, 1},
+                .roles = {"t"}},
+      Operation{.kind = MlirProduct::kind,
+                .family = Family::product,
+                .operands = {2, any_number},
+                .results = {1, 1},
+                .work = products_of}};
   return rows;
 }
 

@@ -5,17 +5,6 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-// Somebody gathered ranges for it, so silence would be a surprise.
-void remark_nothing(FunctionGraph& graph) {
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    if (!graph.annotation({index}, "quadrant.stats")) continue;
-    mlir::emitRemark(graph.function().getLoc(),
-                     "no value becomes codes: quadrant-report says why; where conversions cost "
-                     "more than they gain, gains=unit does not count them");
-    return;
-  }
-}
-
 class QuantizePass final : public mlir::PassWrapper<QuantizePass, SchemePass> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(QuantizePass)
@@ -30,7 +19,7 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, SchemePass> {
   [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                    const QuantizeOptions& options) final {
     QUADRANT_TRY(const Analysis analysis, quantize(graph, registry, options));
-    if (is_static() && analysis.plan.values.empty()) remark_nothing(graph);
+    if (analysis.plan.values.empty()) remark_nothing(graph);
     return graph.finish();
   }
 };

@@ -56,7 +56,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
   [[nodiscard]] bool changes_module() const final { return false; }
   [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
                                    const QuantizeOptions& options) final {
-    QUADRANT_TRY(const Analysis analysis, analyze(graph, registry, options));
+    QUADRANT_TRY(const Analysis analysis, decide(graph, registry, options));
     std::size_t weights = 0;
     std::size_t selected = 0;
     const std::vector<Explanation> explanations = explain_all(graph, registry, analysis);
@@ -89,6 +89,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       }
       mlir::emitRemark(graph.location(node), text);
     }
+    if (analysis.plan.values.empty()) remark_nothing(graph);
     if (weights == 0) return {};
     mlir::emitRemark(
         graph.function().getLoc(),

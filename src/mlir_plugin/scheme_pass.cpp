@@ -15,9 +15,12 @@
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
+#include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/topology.hpp"
+#include "quadrant/recipe/statistics_json.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -37,6 +40,8 @@ void SchemePass::getDependentDialects(mlir::DialectRegistry& registry) const {
 Expected<void> SchemePass::check_options() const {
   QUADRANT_CHECK(make_registry({}));
   QUADRANT_CHECK(products());
+  QUADRANT_CHECK(has_real_sums());
+  QUADRANT_CHECK(saturation());
   QUADRANT_CHECK(non_finite());
   QUADRANT_CHECK(gain_model());
   return {};
@@ -47,9 +52,21 @@ void SchemePass::runOnOperation() {
   mlir::OwningOpRef<mlir::Operation*> copy;
   if (!changes_module()) copy = root->clone();
   if (mlir::failed(guarded(root, [&] { return check_options(); })) ||
+      mlir::failed(guarded(root, [&] { return read_gathered(); })) ||
       mlir::failed(run(changes_module() ? root : copy.get()))) {
     signalPassFailure();
   }
+}
+
+Expected<void> SchemePass::read_gathered() {
+  gathered_ = {};
+  if (statistics_.empty()) return {};
+  if (!is_static()) {
+    return fail(ErrorCode::usage, "statistics is for scheme=static: weight-only needs no ranges");
+  }
+  QUADRANT_TRY(const std::string text, read_text(statistics_));
+  QUADRANT_TRY(gathered_, in_file(parse_statistics(text), statistics_));
+  return {};
 }
 
 mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
@@ -70,7 +87,11 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
         [&]() -> Expected<void> {
           QUADRANT_TRY(const FunctionGraph::Products how, products());
           graph.emplace(function, is_static() ? how : FunctionGraph::Products::casts);
-          return run(*graph);
+          auto ran = run(*graph);
+          if (!ran && ran.error().remedy == Remedy::leave_non_finite) {
+            ran.error().message += ": non-finite=leave";
+          }
+          return ran;
         },
         [&](const Error& error) { return graph->location(error.place); });
     if (mlir::failed(done)) return mlir::failure();
@@ -88,6 +109,8 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   StatisticsTable statistics;
   if (is_static()) {
     QUADRANT_TRY(statistics, read_statistics(graph));
+    QUADRANT_CHECK(add_gathered(graph, gathered_, statistics));
+    has_ranges_ = !statistics.values.empty();
   }
   QUADRANT_TRY(Couplings couplings, read_couplings(graph));
   QUADRANT_TRY(const Registry registry, make_registry(std::move(statistics)));
@@ -101,6 +124,26 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   return run(graph, registry, options);
 }
 
+void SchemePass::remark_nothing(FunctionGraph& graph) const {
+  const auto could_become_codes = [&](NodeId node) {
+    const std::string_view kind = graph.kind(node);
+    if (is_static()) return kind == MlirProduct::kind || kind == MlirRealProduct::kind;
+    return graph.constant(node) != nullptr && is_float(graph.type({node}).element) &&
+           graph.type({node}).shape.rank() > 1;
+  };
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    if (!could_become_codes({index})) continue;
+    mlir::emitRemark(graph.function().getLoc(),
+                     !is_static() || has_ranges_
+                         ? "no value becomes codes: quadrant-report says why; where conversions "
+                           "cost more than they gain, gains=unit does not count them"
+                         : "no value becomes codes: no range of any is known; quadrant.stats says "
+                           "one, and statistics=FILE those that an instrumented run of the module "
+                           "wrote (quadrant-instrument)");
+    return;
+  }
+}
+
 Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
   if (scheme_ == "weight-only") {
     QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
@@ -108,7 +151,8 @@ Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
   }
   if (is_static()) {
     QUADRANT_TRY(StaticAffineOptions options, static_options(std::move(statistics)));
-    return mlir_static_registry(std::move(options));
+    QUADRANT_TRY(const bool has_sums, has_real_sums());
+    return mlir_static_registry(std::move(options), has_sums);
   }
   return unknown("scheme", scheme_, "weight-only, static");
 }
@@ -116,6 +160,7 @@ Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
 Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
   WeightOnlyOptions options{.bits = bits_};
   QUADRANT_TRY(options.granularity, granularity());
+  QUADRANT_TRY(options.block_size, block_size());
   if (symmetry_ == "asymmetric") {
     options.symmetry = Symmetry::asymmetric;
   } else if (!symmetry_.empty() && symmetry_ != "symmetric") {
@@ -133,14 +178,51 @@ Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statist
   StaticAffineOptions options;
   options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
   options.weights.bits = bits_;
+  QUADRANT_CHECK(block_size());
   QUADRANT_TRY(options.weight_granularity, granularity());
+  QUADRANT_TRY(options.saturation, saturation());
   return options;
 }
 
 Expected<Granularity::Kind> SchemePass::granularity() const {
   if (granularity_ == "channel") return Granularity::Kind::axis;
   if (granularity_ == "tensor") return Granularity::Kind::tensor;
-  return unknown("granularity", granularity_, "channel, tensor");
+  if (granularity_ == "block" && has_blocks && !is_static()) return Granularity::Kind::block;
+  if (granularity_ == "block") {
+    return fail(ErrorCode::usage,
+                is_static() ? "granularity=block is for scheme=weight-only: sums of integers have "
+                              "one scale for each channel"
+                            : "granularity=block: versions of MLIR before 20 have no types with a "
+                              "scale for each block: granularity=channel");
+  }
+  return unknown("granularity", granularity_, "channel, tensor, block");
+}
+
+Expected<Saturation> SchemePass::saturation() const {
+  if (!saturation_.empty()) {
+    if (!is_static()) {
+      return fail(ErrorCode::usage, "saturation is for scheme=static: weight-only sums floats");
+    }
+    const std::optional<Saturation> asked = parse_saturation(saturation_);
+    if (!asked) return unknown("saturation", saturation_, "avoid, allow, 7bit");
+    return *asked;
+  }
+  QUADRANT_TRY(const FunctionGraph::Products how, products());
+  // Our own sums have 32 bits; of those that another compiler makes nobody knows.
+  return how == FunctionGraph::Products::integers ? Saturation::allow : Saturation::avoid;
+}
+
+Expected<std::int64_t> SchemePass::block_size() const {
+  if (block_size_.getNumOccurrences() == 0) return WeightOnlyOptions().block_size;
+  if (granularity_ != "block") {
+    return fail(ErrorCode::usage, fmt::format("block-size is for granularity=block, and this is {}",
+                                              granularity_.getValue()));
+  }
+  if (block_size_ < 1) {
+    return fail(ErrorCode::usage, fmt::format("block-size is a number of values, from 1 on, not {}",
+                                              block_size_.getValue()));
+  }
+  return block_size_;
 }
 
 Expected<std::unique_ptr<GainModel>> SchemePass::gain_model() const {
@@ -154,6 +236,19 @@ Expected<NonFinitePolicy> SchemePass::non_finite() const {
   if (non_finite_ == "refuse") return NonFinitePolicy::refuse;
   if (non_finite_ == "leave") return NonFinitePolicy::leave_float;
   return unknown("non-finite", non_finite_, "refuse, leave");
+}
+
+Expected<bool> SchemePass::has_real_sums() const {
+  if (!sums_.empty() && !is_static()) {
+    return fail(ErrorCode::usage, "sums is for scheme=static: weight-only has real sums");
+  }
+  if (sums_.empty()) {
+    QUADRANT_TRY(const FunctionGraph::Products how, products());
+    return how == FunctionGraph::Products::integers;
+  }
+  if (sums_ == "real") return true;
+  if (sums_ == "codes") return false;
+  return unknown("sums", sums_, "real, codes");
 }
 
 Expected<FunctionGraph::Products> SchemePass::products() const {

@@ -33,6 +33,8 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] virtual bool changes_module() const = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;
   [[nodiscard]] bool is_static() const { return scheme_ == "static"; }
+  /// Why no value of the function becomes codes, as a remark, where there is something that could.
+  void remark_nothing(FunctionGraph& graph) const;
 
  private:
   [[nodiscard]] mlir::LogicalResult run(mlir::Operation* root);
@@ -41,10 +43,17 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const;
   [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const;
   [[nodiscard]] Expected<Granularity::Kind> granularity() const;
+  [[nodiscard]] Expected<std::int64_t> block_size() const;
+  [[nodiscard]] Expected<Saturation> saturation() const;
   [[nodiscard]] Expected<NonFinitePolicy> non_finite() const;
+  [[nodiscard]] Expected<bool> has_real_sums() const;
   [[nodiscard]] Expected<std::unique_ptr<GainModel>> gain_model() const;
   /// All that do not depend on a function.
   [[nodiscard]] Expected<void> check_options() const;
+  [[nodiscard]] Expected<void> read_gathered();
+
+  StatisticsTable gathered_;  // of all functions
+  bool has_ranges_ = false;   // of the function that is looked at
 
   Option<std::string> scheme_{
       *this, "scheme", llvm::cl::init("weight-only"),
@@ -52,7 +61,10 @@ class SchemePass : public mlir::OperationPass<> {
   Option<int> bits_{*this, "bits", llvm::cl::init(8),
                     llvm::cl::desc("of the codes of weights: 8 or 4")};
   Option<std::string> granularity_{*this, "granularity", llvm::cl::init("channel"),
-                                   llvm::cl::desc("what shares a scale: channel or tensor")};
+                                   llvm::cl::desc("what shares a scale: channel, tensor, or, of "
+                                                  "weight-only from version 20 on, block")};
+  Option<int> block_size_{*this, "block-size", llvm::cl::init(32),
+                          llvm::cl::desc("of granularity=block: along the axis that is summed")};
   Option<std::string> symmetry_{
       *this, "symmetry", llvm::cl::init(""),
       llvm::cl::desc("of weight-only: symmetric (default), or asymmetric, with zero points")};
@@ -66,6 +78,18 @@ class SchemePass : public mlir::OperationPass<> {
       *this, "products", llvm::cl::init(""),
       llvm::cl::desc("of static: integers (default): sums of them, or casts around sums of real "
                      "numbers")};
+  Option<std::string> statistics_{
+      *this, "statistics", llvm::cl::init(""),
+      llvm::cl::desc("of static: a file that an instrumented module wrote; values with "
+                     "quadrant.stats have those")};
+  Option<std::string> saturation_{
+      *this, "saturation", llvm::cl::init(""),
+      llvm::cl::desc("of static: whether weights keep sums of two products within 16 bits: avoid "
+                     "(default of casts), allow (of integers), 7bit")};
+  Option<std::string> sums_{
+      *this, "sums", llvm::cl::init(""),
+      llvm::cl::desc("of static, where a product's readers want real numbers: real (default with "
+                     "products=integers), or codes: rounded by the product's own range")};
 };
 
 }  // namespace quadrant::inline v0::mlir_plugin

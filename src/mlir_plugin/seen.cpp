@@ -1,7 +1,10 @@
 #include "mlir_plugin/seen.hpp"
 
+#include <llvm/ADT/SetVector.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
+#include <mlir/Dialect/Tensor/IR/Tensor.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
+#include <mlir/Transforms/RegionUtils.h>
 
 #include <algorithm>
 #include <array>
@@ -11,15 +14,23 @@
 
 #include "mlir_plugin/headers.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
 using Axes = std::vector<std::int64_t>;
 
-Attributes product_attributes(Axes channels, Axes contracted) {
+Attributes product_attributes(Axes channels, Axes contracted, std::int64_t of_sum,
+                              std::int64_t terms) {
   return Attributes{{std::string(MlirProduct::channels), std::move(channels)},
-                    {std::string(MlirProduct::contracted), std::move(contracted)}};
+                    {std::string(MlirProduct::contracted), std::move(contracted)},
+                    {std::string(MlirProduct::of_sum), of_sum},
+                    {std::string(MlirProduct::terms), terms}};
+}
+
+std::int64_t with_more_terms(std::int64_t terms, std::int64_t extent) {
+  return saturating_multiply(terms, mlir::ShapedType::isDynamic(extent) ? 32 : extent);
 }
 
 // --- linalg -------------------------------------------------------------------------------------
@@ -52,6 +63,14 @@ void find_axes(mlir::linalg::LinalgOp op, unsigned operand, Axes& channels, Axes
   }
   channels.push_back(own >= 0 ? own : shared);
   contracted.push_back(summed);
+}
+
+// The axis of the result that an axis of operand 1 becomes; -1: none.
+std::int64_t result_axis(mlir::linalg::LinalgOp op, std::int64_t axis) {
+  if (axis < 0) return -1;
+  const llvm::SmallVector<mlir::AffineMap> maps = op.getIndexingMapsArray();
+  const auto position = maps[2].getResultPosition(maps[1].getResult(static_cast<unsigned>(axis)));
+  return position ? static_cast<std::int64_t>(*position) : -1;
 }
 
 // Of real numbers; what it was before it got the type of the sum.
@@ -109,8 +128,14 @@ std::optional<Seen> see_linalg_product(mlir::Operation& operation) {
   for (unsigned operand = 0; operand < 2; ++operand) {
     find_axes(op, operand, channels, contracted);
   }
-  return Seen{std::string(MlirProduct::kind), operation.getNumOperands(),
-              product_attributes(std::move(channels), std::move(contracted))};
+  std::int64_t terms = 1;
+  for (const auto& [extent, iterator] :
+       llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray())) {
+    if (iterator == mlir::utils::IteratorType::reduction) terms = with_more_terms(terms, extent);
+  }
+  return Seen{
+      std::string(MlirProduct::kind), operation.getNumOperands(),
+      product_attributes(channels, std::move(contracted), result_axis(op, channels[1]), terms)};
 }
 
 bool yields_its_operand(mlir::Block& body) {
@@ -125,16 +150,19 @@ struct TosaProduct {
   llvm::StringRef name;
   Axes channels;
   Axes contracted;
+  std::int64_t of_sum;  // the axis of the result that the weight's channels become
+  Axes summed;          // of the weight
 };
 
 // Data, then weight (https://www.mlplatform.org/tosa/tosa_spec.html#_tensor_operators). A window's
 // sum runs over several axes of the data, of which scales may not depend.
 const std::array<TosaProduct, 5>& tosa_products() {
   static const std::array<TosaProduct, 5> products{
-      TosaProduct{"tosa.matmul", {1, 2}, {2, 1}},
-      TosaProduct{"tosa.fully_connected", {0, 0}, {1, 1}},
-      TosaProduct{"tosa.conv2d", {-1, 0}, {-1, 3}}, TosaProduct{"tosa.conv3d", {-1, 0}, {-1, 4}},
-      TosaProduct{"tosa.depthwise_conv2d", {-1, 2}, {-1, -1}}};
+      TosaProduct{"tosa.matmul", {1, 2}, {2, 1}, 2, {1}},
+      TosaProduct{"tosa.fully_connected", {0, 0}, {1, 1}, 1, {1}},
+      TosaProduct{"tosa.conv2d", {-1, 0}, {-1, 3}, 3, {1, 2, 3}},
+      TosaProduct{"tosa.conv3d", {-1, 0}, {-1, 4}, 4, {1, 2, 3, 4}},
+      TosaProduct{"tosa.depthwise_conv2d", {-1, 2}, {-1, -1}, -1, {0, 1}}};
   return products;
 }
 
@@ -142,8 +170,63 @@ std::optional<Seen> see_tosa_product(mlir::Operation& op) {
   const auto* const found =
       std::ranges::find(tosa_products(), op.getName().getStringRef(), &TosaProduct::name);
   if (found == tosa_products().end() || op.getNumOperands() < 2) return std::nullopt;
-  return Seen{std::string(MlirProduct::kind), op.getNumOperands(),
-              product_attributes(found->channels, found->contracted)};
+  std::int64_t terms = 1;
+  const auto weight = llvm::dyn_cast<mlir::RankedTensorType>(op.getOperand(1).getType());
+  for (const std::int64_t axis : found->summed) {
+    const bool is_known = weight && axis < weight.getRank();
+    terms = with_more_terms(terms, is_known ? weight.getDimSize(static_cast<unsigned>(axis))
+                                            : mlir::ShapedType::kDynamic);
+  }
+  // Depthwise, each channel of the weight is one of the result's where it has one kernel.
+  const bool is_single =
+      found->of_sum < 0 && weight && weight.getRank() == 4 && weight.getDimSize(3) == 1;
+  return Seen{
+      std::string(MlirProduct::kind), op.getNumOperands(),
+      product_attributes(found->channels, found->contracted, is_single ? 3 : found->of_sum, terms)};
+}
+
+// --- lookups ------------------------------------------------------------------------------------
+
+// The axis whose index is no loop of `op`: whoever looks up computes it.
+std::int64_t looked_up_axis(mlir::tensor::ExtractOp extract) {
+  for (const auto& [axis, index] : llvm::enumerate(extract.getIndices())) {
+    if (!index.getDefiningOp<mlir::linalg::IndexOp>()) return static_cast<std::int64_t>(axis);
+  }
+  return -1;
+}
+
+std::optional<Seen> see_extracting(mlir::Operation& operation) {
+  auto op = llvm::dyn_cast<mlir::linalg::GenericOp>(operation);
+  if (!op) return std::nullopt;
+  llvm::SetVector<mlir::Value> read;
+  mlir::getUsedValuesDefinedAbove(op->getRegions(), read);
+  Axes rows(operation.getNumOperands() + read.size(), -1);
+  bool looks_up = false;
+  op.getRegion().walk([&](mlir::tensor::ExtractOp extract) {
+    const auto found = llvm::find(read, extract.getTensor());
+    const std::int64_t axis = looked_up_axis(extract);
+    if (found == read.end() || axis < 0) return;
+    rows[operation.getNumOperands() + static_cast<std::size_t>(found - read.begin())] = axis;
+    looks_up = true;
+  });
+  if (!looks_up) return std::nullopt;
+  return Seen{std::string(MlirLookup::kind), operation.getNumOperands(),
+              Attributes{{std::string(MlirLookup::channels), std::move(rows)}}};
+}
+
+std::optional<Seen> see_lookup(mlir::Operation& op) {
+  const llvm::StringRef name = op.getName().getStringRef();
+  std::int64_t rows = 1;  // https://www.mlplatform.org/tosa/tosa_spec.html#_gather
+  if (name == "tensor.gather") {
+    const auto axes = op.getAttrOfType<mlir::DenseI64ArrayAttr>("gather_dims");
+    if (!axes || axes.empty()) return std::nullopt;
+    rows = axes.asArrayRef().front();
+  } else if (name != "tosa.gather") {
+    return see_extracting(op);
+  }
+  if (op.getNumOperands() != 2) return std::nullopt;
+  return Seen{std::string(MlirLookup::kind), 2,
+              Attributes{{std::string(MlirLookup::channels), Axes{rows, -1}}}};
 }
 
 // --- moves --------------------------------------------------------------------------------------
@@ -233,6 +316,16 @@ bool is_unread_destination(mlir::OpOperand& operand) {
   return llvm::isa<mlir::linalg::LinalgOp>(op) && operand.getOperandNumber() >= see(op).operands;
 }
 
+std::vector<mlir::Value> factors_and_tables(mlir::Operation& op) {
+  const std::string kind = see(op).kind;
+  if (kind == MlirProduct::kind) return {op.getOperand(0), op.getOperand(1)};
+  if (kind != MlirLookup::kind) return {};
+  if (!llvm::isa<mlir::linalg::LinalgOp>(op)) return {op.getOperand(0)};
+  llvm::SetVector<mlir::Value> read;
+  mlir::getUsedValuesDefinedAbove(op.getRegions(), read);
+  return {read.begin(), read.end()};
+}
+
 std::optional<std::vector<std::int64_t>> moved_axes(mlir::Operation& operation) {
   auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
   if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op->getNumResults() != 1 ||
@@ -284,6 +377,7 @@ mlir::Attribute contents_of(mlir::Operation& op) {
 Seen see(mlir::Operation& op) {
   if (auto seen = see_linalg_product(op)) return *std::move(seen);
   if (auto seen = see_tosa_product(op)) return *std::move(seen);
+  if (auto seen = see_lookup(op)) return *std::move(seen);
   if (auto seen = see_move(op)) return *std::move(seen);
   if (const auto kind = same_meaning(op.getName().getStringRef())) {
     const bool has_destination = op.getName().getStringRef() == "linalg.add";

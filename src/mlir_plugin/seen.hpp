@@ -16,16 +16,28 @@ namespace quadrant::inline v0::mlir_plugin {
 /// Sums of products, whatever they are called and however their operands lie: linalg's
 /// contractions and convolutions, by name or `linalg.generic`, and tosa's. Attributes: for operand
 /// 0 and 1, the axis along which the result keeps scales apart, and one that is summed; -1: none.
+/// The axis of the result along which the channels of operand 1 are, -1: none; and how many
+/// products each sum has: those along an axis that nobody knows count as 32.
 struct MlirProduct {
   static constexpr std::string_view kind = "mlir.product";
   static constexpr std::string_view channels = "channels";
   static constexpr std::string_view contracted = "contracted";
+  static constexpr std::string_view of_sum = "of_sum";
+  static constexpr std::string_view terms = "terms";
 };
 
 /// Such a product that nobody can sum in integers. Attribute: why.
 struct MlirRealProduct {
   static constexpr std::string_view kind = "mlir.real_product";
   static constexpr std::string_view reason = "reason";
+};
+
+/// Elements of tables, at places that are computed: `tensor.gather`, `tosa.gather`, and
+/// `linalg.generic` whose body extracts from tensors outside. Attribute: for each operand, the axis
+/// of a table along which its rows are found; -1: it is none.
+struct MlirLookup {
+  static constexpr std::string_view kind = "mlir.lookup";
+  static constexpr std::string_view channels = "channels";
 };
 
 /// `linalg.broadcast`. Attribute: the axes of the result that are the operand's, in order.
@@ -47,6 +59,10 @@ struct Seen {
 
 /// Whether the operand only says where the result is put: of what `see` leaves out, linalg's.
 [[nodiscard]] bool is_unread_destination(mlir::OpOperand& operand);
+
+/// Operands that are weights where they are constants: factors of products, tables of lookups. Of a
+/// lookup's body, what it reads from outside.
+[[nodiscard]] std::vector<mlir::Value> factors_and_tables(mlir::Operation& op);
 
 /// Of an operation of linalg that moves the elements of its operand, and may repeat them along
 /// other axes of the result: the axes of the result that are the operand's, in its order; -1 for

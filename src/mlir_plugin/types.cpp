@@ -69,11 +69,93 @@ mlir::Type to_float_type(mlir::MLIRContext* context, ElementType element) {
   }
 }
 
+#if LLVM_VERSION_MAJOR >= 20
+using UniformQuantizedSubChannelType = mlir::quant::UniformQuantizedSubChannelType;
+
+// Blocks along one axis; along the others each index has its own.
+Expected<QuantizedType> to_sub_channel_type(mlir::MLIRContext* context, const UniformType& type,
+                                            unsigned flags, mlir::Type storage,
+                                            mlir::Type expressed, const std::vector<double>& scales,
+                                            const std::vector<std::int64_t>& zero_points) {
+  const auto extents = type.scales.shape().known_extents();
+  const llvm::ArrayRef<std::int64_t> shape(extents.data(), extents.size());
+  mlir::Builder builder(context);
+  llvm::SmallVector<mlir::Attribute> scale_values;
+  llvm::SmallVector<mlir::Attribute> zero_values;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    scale_values.push_back(builder.getFloatAttr(expressed, scales[i]));
+    zero_values.push_back(
+        builder.getIntegerAttr(storage, zero_points[zero_points.size() == 1 ? 0 : i]));
+  }
+  llvm::SmallVector<std::int32_t> axes;
+  llvm::SmallVector<std::int64_t> blocks;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    const bool is_blocked = static_cast<std::int64_t>(axis) == type.granularity.axis;
+    axes.push_back(static_cast<std::int32_t>(axis));
+    blocks.push_back(is_blocked ? type.granularity.block_size : 1);
+  }
+  const auto held = [&](mlir::Type element, llvm::ArrayRef<mlir::Attribute> values) {
+    return mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, element), values);
+  };
+  return UniformQuantizedSubChannelType::getChecked(
+      [context] { return mlir::emitError(mlir::UnknownLoc::get(context)); }, flags, storage,
+      expressed, held(expressed, scale_values), held(storage, zero_values), axes, blocks,
+      type.storage_min, type.storage_max);
+}
+#endif
+
+// Null where there are blocks along several axes, or none that one axis would not say.
+std::optional<Granularity> block_granularity(const BlockType& type) {
+  std::optional<Granularity> found;
+  for (std::size_t axis = 0; axis < type.blocks.size(); ++axis) {
+    if (type.blocks[axis] == 1) continue;
+    if (found) return std::nullopt;
+    found = Granularity::per_block(static_cast<std::int64_t>(axis), type.blocks[axis]);
+  }
+  return found;
+}
+
 }  // namespace
 
+std::optional<BlockType> to_block_type(QuantizedType type) {
+#if LLVM_VERSION_MAJOR >= 20
+  const auto of_blocks = llvm::dyn_cast<UniformQuantizedSubChannelType>(type);
+  if (!of_blocks) return std::nullopt;
+  BlockType made;
+  const auto shape = of_blocks.getScales().getType().getShape();
+  made.scale_shape = Shape(std::vector<std::int64_t>(shape.begin(), shape.end()));
+  made.blocks.assign(shape.size(), 0);
+  for (const auto& [axis, block] :
+       llvm::zip_equal(of_blocks.getQuantizedDimensions(), of_blocks.getBlockSizes())) {
+    if (axis < 0 || static_cast<std::size_t>(axis) >= shape.size()) return std::nullopt;
+    made.blocks[static_cast<std::size_t>(axis)] = block;
+  }
+  if (std::ranges::count(made.blocks, 0) != 0) return std::nullopt;
+  for (llvm::APFloat scale : of_blocks.getScales().getValues<llvm::APFloat>()) {
+    bool is_inexact = false;
+    scale.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &is_inexact);
+    made.scales.push_back(scale.convertToDouble());
+  }
+  // Printed with a sign, whatever the storage is; what was read back has that sign above its bits.
+  const std::uint64_t mask = (std::uint64_t{1} << type.getStorageTypeIntegralWidth()) - 1;
+  for (const llvm::APInt& zero : of_blocks.getZeroPoints().getValues<llvm::APInt>()) {
+    made.zero_points.push_back(type.isSigned()
+                                   ? zero.getSExtValue()
+                                   : static_cast<std::int64_t>(*zero.getRawData() & mask));
+  }
+  return made;
+#else
+  (void)type;
+  return std::nullopt;
+#endif
+}
+
 std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
+  const auto of_blocks = to_block_type(type);
   // The others have no storage, or say nothing of it.
-  if (!llvm::isa<UniformQuantizedType, UniformQuantizedPerAxisType>(type)) return nullptr;
+  if (!of_blocks && !llvm::isa<UniformQuantizedType, UniformQuantizedPerAxisType>(type)) {
+    return nullptr;
+  }
   UniformType made;
   const auto bits = static_cast<int>(type.getStorageTypeIntegralWidth());
   made.storage = storage_element(bits, type.isSigned());
@@ -92,8 +174,13 @@ std::shared_ptr<const UniformType> to_uniform_type(QuantizedType type) {
     scales.assign(axis.getScales().begin(), axis.getScales().end());
     zero_points.assign(axis.getZeroPoints().begin(), axis.getZeroPoints().end());
     shape = Shape{static_cast<std::int64_t>(scales.size())};
-  } else {
-    return nullptr;
+  } else if (of_blocks) {
+    const auto granularity = block_granularity(*of_blocks);
+    if (!granularity) return nullptr;
+    made.granularity = *granularity;
+    scales = of_blocks->scales;
+    zero_points = of_blocks->zero_points;
+    shape = of_blocks->scale_shape;
   }
   // MLIR does not look at them; what is no code cannot be stored as one.
   const auto range = integer_range(made.storage);
@@ -153,10 +240,17 @@ Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const Unif
           refuse, flags, storage, expressed, scales, zero_points,
           static_cast<std::int32_t>(type.granularity.axis), type.storage_min, type.storage_max);
       break;
-    case Granularity::Kind::block:
+    case Granularity::Kind::block: {
+#if LLVM_VERSION_MAJOR >= 20
+      QUADRANT_TRY(
+          made, to_sub_channel_type(context, type, flags, storage, expressed, scales, zero_points));
+      break;
+#else
       return fail(ErrorCode::impossible,
-                  "MLIR's type has a scale for the tensor or for each index of an axis, not for "
-                  "blocks: use granularity=channel");
+                  "versions of MLIR before 20 have types with a scale for the tensor or for each "
+                  "index of an axis, not for blocks: use granularity=channel");
+#endif
+    }
   }
   if (!made) {
     return fail(ErrorCode::impossible, "MLIR has no type " + to_string(type));

@@ -8,6 +8,11 @@
 
 #include <mlir/IR/BuiltinTypes.h>
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "mlir_plugin/headers.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
@@ -23,6 +28,17 @@ namespace quadrant::inline v0::mlir_plugin {
 
 /// Null where the library has none: `!quant.any`, `!quant.calibrated`, blocks along several axes.
 [[nodiscard]] std::shared_ptr<const UniformType> to_uniform_type(mlir::quant::QuantizedType type);
+
+/// A quantized type with a scale for each block.
+struct BlockType {
+  std::vector<std::int64_t> blocks;  ///< their extents along each axis
+  Shape scale_shape;                 ///< how many there are along each
+  std::vector<double> scales;
+  std::vector<std::int64_t> zero_points;
+};
+
+/// Empty for other types, and where the type does not say the block of each axis.
+[[nodiscard]] std::optional<BlockType> to_block_type(mlir::quant::QuantizedType type);
 
 /// `impossible`: blocks before version 20 of MLIR, parameters that cannot be read or that are not
 /// inside their limits.

@@ -40,8 +40,6 @@ std::vector<mlir::Operation*> seen_operations(mlir::Operation* function) {
   return all;
 }
 
-bool is_product(mlir::Operation& op) { return see(op).kind == MlirProduct::kind; }
-
 // --- globals -----------------------------------------------------------------------------------
 
 // Symbols as operations below `root` see them.
@@ -159,9 +157,8 @@ class Weights {
   // Of this, what products read, and what that is made of.
   void find_wanted() {
     for (mlir::Operation* const op : llvm::reverse(operations_)) {
-      if (is_product(*op)) {
-        for (const mlir::Value operand : op->getOperands().take_front(2)) want(operand);
-      } else if (op->getNumResults() == 1 && wanted_.contains(op->getResult(0))) {
+      llvm::for_each(factors_and_tables(*op), [&](mlir::Value operand) { want(operand); });
+      if (op->getNumResults() == 1 && wanted_.contains(op->getResult(0))) {
         llvm::for_each(sources_of(*op), [&](mlir::Value source) { want(source); });
       }
     }
