@@ -8,6 +8,7 @@
 #include <limits>
 #include <utility>
 
+#include "report/activations_html.hpp"
 #include "report/frontier_html.hpp"
 #include "report/graph_rows_html.hpp"
 #include "report/html_page.hpp"
@@ -108,6 +109,12 @@ Expected<HtmlReport> gather_report(const ReportSubject& subject, const ReportLim
                                                .quantized = subject.quantized,
                                                .most = limits.weights,
                                                .sink = subject.sink}));
+  if (subject.quantized != nullptr) {
+    QUADRANT_TRY(report.activations, report_activations({.real = subject.graph,
+                                                         .quantized = *subject.quantized,
+                                                         .statistics = subject.statistics,
+                                                         .most = limits.activations}));
+  }
   report.graph = lay_out_rows(subject.graph, subject.analysis, why, limits.graph);
   return report;
 }
@@ -120,6 +127,9 @@ std::string print_html(const HtmlReport& report) {
   }
   sections.push_back({"weights", "Weights", grouped(report.weights.after.count),
                       weights_html(report.weights, report.gain_unit)});
+  if (!report.activations.activations.empty()) {
+    sections.push_back(activations_section(report.activations));
+  }
   if (!report.sensitivity.empty()) {
     sections.push_back({"sensitivity", "Sensitivity", counted(report.sensitivity.size(), "layer"),
                         sensitivity_html(report.sensitivity)});

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "report/weights.hpp"
 
 namespace quadrant::inline v0 {
@@ -40,14 +42,19 @@ std::vector<OperationCount> compare_operations(const GraphView& before, const Gr
   return result;
 }
 
-// The value whose codes the weight is stored as, absent where there is none: itself, or what the
-// one node that reads it as floats makes of it (a reshape).
+// The value whose codes the weight is stored as, absent where there is none: itself, or what
+// nodes that alone read it as floats make of it (moves).
 Value stored_as(const GraphView& graph, Value weight, const Selection& selection) {
-  if (selection.is_selected(weight)) return weight;
-  const auto uses = graph.uses(weight.node);
-  if (uses.size() != 1 || graph.result_count(uses[0].user) != 1) return {};
-  const Value result{uses[0].user, 0};
-  return selection.is_selected(result) ? result : Value{};
+  constexpr int longest_chain = 16;
+  for (int i = 0; i < longest_chain && !selection.is_selected(weight); ++i) {
+    const auto uses = graph.uses(weight.node);
+    if (uses.size() != 1 || graph.result_count(uses[0].user) != 1) return {};
+    const NodeRef reader{&graph, uses[0].user};
+    const bool moves = find_move(reader) != nullptr || reader.kind() == ops::Cast::kind;
+    weight = {reader.id, 0};
+    if (!moves && !selection.is_selected(weight)) return {};
+  }
+  return selection.is_selected(weight) ? weight : Value{};
 }
 
 void list_schemes(const Plan& plan, Summary& summary) {

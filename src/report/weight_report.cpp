@@ -173,15 +173,15 @@ class WeightReporter {
     const Value codes = stored.is_absent() ? Value{} : codes_of(stored);
     QUADRANT_TRY(const std::vector<float> before, floats_of(graph(), {weight.node, 0}));
     if (codes.is_absent() || has_own_meaning(codes)) {
-      entry.histogram = count_weight(before, std::nullopt);
+      entry.histogram = count_values(before, std::nullopt);
       return {};
     }
     QUADRANT_TRY(const std::vector<float> after, floats_of(*subject_.quantized, codes));
     if (after.size() != before.size()) {
-      entry.histogram = count_weight(before, std::nullopt);
+      entry.histogram = count_values(before, std::nullopt);
       return {};
     }
-    entry.histogram = count_weight(before, after);
+    entry.histogram = count_values(before, after);
     if (entry.histogram->non_finite == 0) entry.sqnr_db = sqnr_db(before, after);
     return {};
   }

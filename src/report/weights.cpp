@@ -68,7 +68,9 @@ void add(WeightTotals& totals, const Weight& weight) noexcept {
 
 std::vector<bool> find_eligible(const GraphView& graph, const std::vector<NodeId>& order,
                                 const Registry& registry) {
-  const Eligibility eligibility = detect_eligibility(graph, order, registry);
+  // What cannot be prepared is the run's error, not this table's.
+  const SchemeFacts facts = prepare_schemes(graph, registry).value_or(SchemeFacts{});
+  const Eligibility eligibility = detect_eligibility(graph, order, registry, {}, {}, {}, facts);
   std::vector<bool> reaches(graph.index_bound(), false);
   for (const NodeId node : order | ranges::views::reverse) {
     const bool passes_on = reaches[node.index];

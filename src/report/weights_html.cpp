@@ -2,30 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <iterator>
 
 #include "report/explanation_html.hpp"
 #include "report/html_text.hpp"
+#include "report/sqnr_cell.hpp"
 #include "report/terminal_text.hpp"
-#include "report/weight_histogram_svg.hpp"
+#include "report/value_histogram_svg.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
 constexpr int column_count = 7;
-
-std::string sqnr_cell(const std::optional<double>& sqnr) {
-  constexpr double above_all = 1e9;  // where exact ones sort
-  if (!sqnr || std::isnan(*sqnr)) {
-    return R"(<td class="number none" data-sort="-1e9">&ndash;</td>)";
-  }
-  if (std::isinf(*sqnr) && *sqnr > 0) {
-    return fmt::format(R"(<td class="number" data-sort="{}">exact</td>)", above_all);
-  }
-  if (std::isinf(*sqnr)) return R"(<td class="number" data-sort="-1e8">no signal</td>)";
-  return fmt::format(R"(<td class="number" data-sort="{:.4f}">{:.1f}</td>)", *sqnr, *sqnr);
-}
 
 std::string readers_of(const ReportedWeight& weight) {
   std::string text;

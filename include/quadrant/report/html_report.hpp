@@ -13,6 +13,8 @@
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/report/activation_report.hpp"
 #include "quadrant/report/frontier.hpp"
 #include "quadrant/report/graph_rows.hpp"
 #include "quadrant/report/weight_report.hpp"
@@ -30,6 +32,7 @@ struct HtmlReport {
   Gain objective;
   std::uint64_t conversions = 0;
   WeightReport weights;
+  ActivationReport activations;
   GraphRows graph;
 
   // What `gather_report` cannot know; left empty, it is not shown.
@@ -46,8 +49,9 @@ struct HtmlReport {
 struct ReportSubject {
   const Graph& graph;  ///< as the phases read it
   const Registry& registry;
-  const Analysis& analysis;          ///< of `graph`
-  const Graph* quantized = nullptr;  ///< what phase 4 made of it; null: a plan alone
+  const Analysis& analysis;                     ///< of `graph`
+  const Graph* quantized = nullptr;             ///< what phase 4 made of it; null: a plan alone
+  const StatisticsTable* statistics = nullptr;  ///< of the values of `graph`; null: none
   std::string model{};
   std::string gain_unit{};
   Sink* sink = nullptr;  ///< progress; may be null
@@ -56,10 +60,12 @@ struct ReportSubject {
 /// How much goes on a page, so that a browser can show it whatever the model.
 struct ReportLimits {
   std::size_t weights = 2000;
+  std::size_t activations = 2000;
   GraphRowLimits graph{};
 };
 
-/// Reads weights as `report_weights` does; fails where that does. Linear but for sorting.
+/// Reads weights as `report_weights` does; fails where that does, or `report_activations`. Linear
+/// but for sorting.
 [[nodiscard]] Expected<HtmlReport> gather_report(const ReportSubject& subject,
                                                  const ReportLimits& limits = {});
 

@@ -10,7 +10,7 @@
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/report/summary.hpp"
-#include "quadrant/report/weight_histogram.hpp"
+#include "quadrant/report/value_histogram.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/expected.hpp"
 
@@ -29,7 +29,7 @@ struct ReportedWeight {
   std::uint64_t bytes_after = 0;  ///< scales and zero points included
   std::optional<double> sqnr_db;  ///< +infinity: exact; none: in float, or not read
   Explanation why;
-  std::optional<WeightHistogram> histogram;  ///< none: not read
+  std::optional<ValueHistogram> histogram;  ///< none: not read
 };
 
 struct WeightReport {

@@ -1,4 +1,4 @@
-#include "quadrant/report/weight_histogram.hpp"
+#include "quadrant/report/value_histogram.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,32 +20,34 @@ struct FiniteRange {
   }
 };
 
-WeightHistogram::Bins bins_of(std::span<const float> values, double low, double high) {
-  WeightHistogram::Bins bins{};
-  const double width = (high - low) / static_cast<double>(WeightHistogram::bin_count);
+void count(const ValueHistogram& histogram, std::span<const float> values,
+           ValueHistogram::Bins& bins) {
   for (const float value : values) {
-    if (!std::isfinite(value)) continue;
-    const double place = width > 0 ? (static_cast<double>(value) - low) / width : 0;
-    ++bins[std::min(static_cast<std::size_t>(place), WeightHistogram::bin_count - 1)];
+    if (std::isfinite(value)) ++bins[histogram.bin_of(static_cast<double>(value))];
   }
-  return bins;
 }
 
 }  // namespace
 
-WeightHistogram count_weight(std::span<const float> before,
-                             std::optional<std::span<const float>> after) {
+std::size_t ValueHistogram::bin_of(double value) const noexcept {
+  const double width = (high - low) / static_cast<double>(bin_count);
+  const double place = width > 0 ? (value - low) / width : 0;
+  return std::min(static_cast<std::size_t>(place), bin_count - 1);
+}
+
+ValueHistogram count_values(std::span<const float> before,
+                            std::optional<std::span<const float>> after) {
   FiniteRange range;
   range.add(before);
   if (after) range.add(*after);
-  WeightHistogram histogram;
+  ValueHistogram histogram;
   histogram.non_finite = static_cast<std::uint64_t>(
       std::ranges::count_if(before, [](float value) { return !std::isfinite(value); }));
   if (range.low > range.high) return histogram;
   histogram.low = range.low;
   histogram.high = range.high;
-  histogram.before = bins_of(before, range.low, range.high);
-  if (after) histogram.after = bins_of(*after, range.low, range.high);
+  count(histogram, before, histogram.before);
+  if (after) count(histogram, *after, histogram.after.emplace());
   return histogram;
 }
 

@@ -1,4 +1,4 @@
-#include "report/weight_histogram_svg.hpp"
+#include "report/value_histogram_svg.hpp"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,23 @@ namespace {
 
 constexpr int bin_width = 8;
 constexpr int half_height = 64;
-constexpr int picture_width = bin_width * static_cast<int>(WeightHistogram::bin_count);
+constexpr int picture_width = bin_width * static_cast<int>(ValueHistogram::bin_count);
+
+double place_of(double value, const ValueHistogram& histogram) {
+  return (value - histogram.low) / (histogram.high - histogram.low) * picture_width;
+}
+
+void shade(std::string& text, const ValueHistogram& histogram, double from, double to, int height) {
+  const double begin = place_of(from, histogram);
+  const double width = place_of(to, histogram) - begin;
+  if (width <= 0) return;
+  fmt::format_to(std::back_inserter(text),
+                 R"(<rect class="beyond" x="{:.1f}" width="{:.1f}" height="{}"/>)", begin, width,
+                 height);
+}
 
 // Steps over the bins as one shape, from the middle line upwards (-1) or downwards (1).
-std::string steps(const WeightHistogram::Bins& bins, int direction) {
+std::string steps(const ValueHistogram::Bins& bins, int direction) {
   const std::uint64_t fullest = *std::ranges::max_element(bins);
   std::string path = fmt::format("M0 {}", half_height);
   int last = half_height;
@@ -37,14 +50,19 @@ std::string steps(const WeightHistogram::Bins& bins, int direction) {
 
 }  // namespace
 
-std::string draw_histogram(const WeightHistogram& histogram) {
+std::string draw_histogram(const ValueHistogram& histogram,
+                           const std::optional<RealInterval>& range) {
   const bool has_after = histogram.after.has_value();
   const int height = has_after ? 2 * half_height : half_height;
   std::string text =
       fmt::format(R"(<svg class="histogram" role="img" viewBox="0 0 {0} {1}" )"
                   R"(aria-label="Histogram of {2} bins from {3:.4g} to {4:.4g}: float values{5}">)",
-                  picture_width, height + 16, WeightHistogram::bin_count, histogram.low,
+                  picture_width, height + 16, ValueHistogram::bin_count, histogram.low,
                   histogram.high, has_after ? " above, values of the codes below" : "");
+  if (range && histogram.low < histogram.high) {
+    shade(text, histogram, histogram.low, range->low, height);
+    shade(text, histogram, range->high, histogram.high, height);
+  }
   fmt::format_to(std::back_inserter(text), R"(<path class="before" d="{}"/>)",
                  steps(histogram.before, -1));
   if (has_after) {
@@ -56,7 +74,7 @@ std::string draw_histogram(const WeightHistogram& histogram) {
                  half_height);
   // Zero is where weights gather: where it is tells how symmetric they are.
   if (histogram.low < 0 && histogram.high > 0) {
-    const double zero = -histogram.low / (histogram.high - histogram.low) * picture_width;
+    const double zero = place_of(0, histogram);
     fmt::format_to(std::back_inserter(text),
                    R"(<line class="zero" x1="{0:.1f}" x2="{0:.1f}" y1="0" y2="{1}"/>)", zero,
                    height);

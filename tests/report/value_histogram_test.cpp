@@ -1,4 +1,4 @@
-#include "quadrant/report/weight_histogram.hpp"
+#include "quadrant/report/value_histogram.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +11,7 @@ using namespace quadrant;
 
 namespace {
 
-std::uint64_t total(const WeightHistogram::Bins& bins) {
+std::uint64_t total(const ValueHistogram::Bins& bins) {
   return std::accumulate(bins.begin(), bins.end(), std::uint64_t{0});
 }
 
@@ -22,7 +22,7 @@ TEST_CASE("each bin counts its own values") {
   std::vector<float> values{0, 64};
   for (int i = 0; i < 64; ++i)
     values.insert(values.end(), static_cast<std::size_t>(i) + 1, static_cast<float>(i) + 0.5F);
-  const WeightHistogram histogram = count_weight(values, std::nullopt);
+  const ValueHistogram histogram = count_values(values, std::nullopt);
   CHECK(histogram.low == 0);
   CHECK(histogram.high == 64);
   CHECK_FALSE(histogram.after.has_value());
@@ -34,7 +34,7 @@ TEST_CASE("each bin counts its own values") {
 TEST_CASE("both sides share the range, and lose no value") {
   const std::vector<float> before{-1, 0.25F, 0.5F};
   const std::vector<float> after{-2, 0, 3};
-  const WeightHistogram histogram = count_weight(before, after);
+  const ValueHistogram histogram = count_values(before, after);
   CHECK(histogram.low == -2);
   CHECK(histogram.high == 3);
   CHECK(total(histogram.before) == 3);
@@ -46,17 +46,17 @@ TEST_CASE("both sides share the range, and lose no value") {
 TEST_CASE("what is not finite is counted apart") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values{std::nanf(""), infinity, -infinity, 2};
-  const WeightHistogram histogram = count_weight(values, std::nullopt);
+  const ValueHistogram histogram = count_values(values, std::nullopt);
   CHECK(histogram.non_finite == 3);
   CHECK(total(histogram.before) == 1);
   CHECK(histogram.low == 2);
-  CHECK(total(count_weight(std::vector<float>{infinity}, std::nullopt).before) == 0);
-  CHECK(total(count_weight(std::vector<float>{}, std::nullopt).before) == 0);
+  CHECK(total(count_values(std::vector<float>{infinity}, std::nullopt).before) == 0);
+  CHECK(total(count_values(std::vector<float>{}, std::nullopt).before) == 0);
 }
 
 TEST_CASE("the widest range there is does not overflow") {
   constexpr float most = std::numeric_limits<float>::max();
-  const WeightHistogram histogram = count_weight(std::vector<float>{-most, most}, std::nullopt);
+  const ValueHistogram histogram = count_values(std::vector<float>{-most, most}, std::nullopt);
   CHECK(histogram.before[0] == 1);
   CHECK(histogram.before[63] == 1);
 }
