@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "calibration/value_errors.hpp"
+#include "ir/behind_limits.hpp"
 #include "ir/steep_operand.hpp"
 #include "pipeline/float_islands.hpp"
 #include "pipeline/place_evidence.hpp"
@@ -20,7 +20,6 @@
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/products.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/runtime/paired_sums.hpp"
@@ -98,8 +97,6 @@ class CauseFinder {
   [[nodiscard]] Expected<PlaceEvidence> evidence_of(const QuantizedPlace& place) const;
   [[nodiscard]] std::string seen_name(const QuantizedPlace& place) const;
   [[nodiscard]] std::int64_t weight_channel(const QuantizedPlace& place) const;
-  [[nodiscard]] std::optional<double> sqnr_at(std::string_view name) const;
-  [[nodiscard]] std::optional<double> sqnr_before(Value value, int steps) const;
   [[nodiscard]] std::optional<std::pair<NodeId, double>> magnifier_of(Value value, int steps) const;
 
   const Graph& real_;
@@ -113,9 +110,9 @@ class CauseFinder {
   Graph folded_;  // the float model
   std::vector<QuantizedPlace> places_;
   std::vector<Candidate> candidates_;
-  std::map<std::string, Agreement, std::less<>> values_;  // both models' inner ones, by name
-  StatisticsTable before_;                                // of the float model's values
-  StatisticsTable after_;                                 // of the quantized model's
+  ValueErrors errors_;
+  StatisticsTable before_;  // of the float model's values
+  StatisticsTable after_;   // of the quantized model's
   Diagnosis made_;
 };
 
@@ -129,18 +126,12 @@ Expected<void> CauseFinder::prepare() {
 }
 
 Expected<void> CauseFinder::compare_values() {
-  CompareOptions options{.layers = true, .executor = context_.executor, .sink = context_.sink};
+  CompareOptions options{.executor = context_.executor, .sink = context_.sink};
   options.names.first = options_.real_name;
   options.names.second = options_.quantized_name;
-  auto compared = compare(real_, spelled_out_, runtime_, data_, options);
-  if (!compared && compared.error().code == ErrorCode::impossible) {
-    options.layers = false;  // inner values of one name may have other layouts
-    compared = compare(real_, spelled_out_, runtime_, data_, options);
-  }
-  QUADRANT_TRY(const Comparison found, std::move(compared));
-  for (const auto* const list : {&found.outputs, &found.layers}) {
-    for (const ValueAgreement& value : *list) values_.emplace(value.name, value.agreement);
-  }
+  QUADRANT_TRY(const Comparison found,
+               compare_inner_values(real_, spelled_out_, runtime_, data_, options));
+  errors_ = ValueErrors(found);
   const auto worst = std::ranges::min_element(
       found.outputs, [](const auto& a, const auto& b) { return worse_than(a, b); },
       &ValueAgreement::agreement);
@@ -164,10 +155,10 @@ Expected<void> CauseFinder::gather_statistics() {
     if (std::ranges::any_of(before.values, is_same)) return;
     before.values.push_back(own);
     const Value theirs = spelled_out_.find_value(name);
-    const bool is_theirs = !theirs.is_absent() && values_.contains(name);
+    const bool is_theirs = !theirs.is_absent() && errors_.all().contains(name);
     if (is_theirs) after.values.push_back({theirs, own.channel_axis});
   };
-  for (const auto& [name, agreement] : values_) add(name);
+  for (const auto& [name, agreement] : errors_.all()) add(name);
   for (const QuantizedPlace& place : places_) {
     if (!place.is_weight()) add(seen_name(place));
   }
@@ -195,21 +186,9 @@ Expected<void> CauseFinder::find_limits() {
   return {};
 }
 
-// What says which of the place's values matter: where the one who reads them limits them, behind
-// moves and poolings perhaps, and codes do that for it, what is behind that.
+// What says which of the place's values matter: what limits take away, codes may leave out.
 std::string CauseFinder::seen_name(const QuantizedPlace& place) const {
-  constexpr int most_steps = 6;
-  Value value = folded_.find_value(place.name);
-  Value limited = value;
-  for (int step = 0; step < most_steps && !value.is_absent(); ++step) {
-    const auto uses = folded_.uses(value.node);
-    if (uses.size() != 1 || uses[0].operand != 0) break;
-    const NodeRef reader = folded_.ref(uses[0].user);
-    const bool is_limit = reader.kind() == ops::Relu::kind || reader.kind() == ops::Clip::kind;
-    if (!is_limit && !has_trait(reader, Trait::stays_in_range)) break;
-    value = reader.result();
-    if (is_limit) limited = value;
-  }
+  const Value limited = behind_limits(folded_, folded_.find_value(place.name));
   return limited.is_absent() ? place.name : std::string(folded_.value_name(limited));
 }
 
@@ -238,26 +217,6 @@ Expected<PlaceEvidence> CauseFinder::evidence_of(const QuantizedPlace& place) co
                             after_.find(place.name));
 }
 
-std::optional<double> CauseFinder::sqnr_at(std::string_view name) const {
-  const auto found = values_.find(name);
-  if (found == values_.end()) return std::nullopt;
-  const Agreement& agreement = found->second;
-  return agreement.non_finite > 0 ? -std::numeric_limits<double>::infinity() : agreement.sqnr_db();
-}
-
-// The worst of the values that the operation reads, or of those in front of them.
-std::optional<double> CauseFinder::sqnr_before(Value value, int steps) const {
-  std::optional<double> worst;
-  if (value.is_absent() || steps == 0) return worst;
-  for (const Value operand : real_.operands(value.node)) {
-    if (operand.is_absent() || real_.constant(operand.node) != nullptr) continue;
-    auto own = sqnr_at(real_.value_name(operand));
-    if (!own) own = sqnr_before(operand, steps - 1);
-    if (own && (!worst || *own < *worst)) worst = own;
-  }
-  return worst;
-}
-
 // Who magnifies the value's errors, also behind operations that move it, and what is behind that.
 std::optional<std::pair<NodeId, double>> CauseFinder::magnifier_of(Value value, int steps) const {
   if (value.is_absent() || steps == 0) return std::nullopt;
@@ -265,7 +224,7 @@ std::optional<std::pair<NodeId, double>> CauseFinder::magnifier_of(Value value, 
     const NodeRef reader = real_.ref(use.user);
     if (use.result != value.result || reader.kind() == ops::Output::kind) continue;
     if (steep_operand(reader.kind()) == use.operand) {
-      const auto behind = sqnr_at(real_.value_name(reader.result()));
+      const auto behind = errors_.sqnr_db(real_.value_name(reader.result()));
       if (behind) return std::pair(use.user, *behind);
     } else if (has_trait(reader, Trait::takes_elements) && use.operand == 0) {
       if (auto found = magnifier_of(reader.result(), steps - 1)) return found;
@@ -322,7 +281,8 @@ Expected<void> CauseFinder::measure() {
     }
     return made;
   };
-  SensitivityOptions options{.executor = context_.executor, .sink = context_.sink};
+  SensitivityOptions options{
+      .executor = context_.executor, .sink = context_.sink, .ranks = context_.ranks};
   QUADRANT_TRY(const std::vector<LayerSensitivity> found,
                in_file(measure_sensitivity(real_, layers, with_alone, runtime_, data_, options,
                                            [&] { return context_.check_stop(); }),
@@ -348,8 +308,8 @@ void CauseFinder::add_cause(const Candidate& candidate, const Agreement& alone) 
               .found = candidate.evidence.found,
               .share = share};
   if (!place.is_weight()) {
-    cause.sqnr_db_before = sqnr_before(real_.find_value(place.name), 4);
-    cause.sqnr_db = sqnr_at(place.name);
+    cause.sqnr_db_before = errors_.sqnr_db_before(real_, real_.find_value(place.name));
+    cause.sqnr_db = errors_.sqnr_db(place.name);
   }
   made_.causes.push_back(std::move(cause));
 }
@@ -358,7 +318,7 @@ void CauseFinder::add_cause(const Candidate& candidate, const Agreement& alone) 
 void CauseFinder::add_shift() {
   Cause cause{.kind = CauseKind::shifted_means};
   double largest = 0;
-  for (const auto& [name, agreement] : values_) {
+  for (const auto& [name, agreement] : errors_.all()) {
     const TensorStatistics* const before = before_.find(name);
     const TensorStatistics* const after = after_.find(name);
     if (before == nullptr || after == nullptr || !before->by_channel || !after->by_channel)
@@ -382,7 +342,7 @@ void CauseFinder::add_shift() {
         "{:.0f} % of its error is that channels are shifted as a whole, channel {} by {:.3g}",
         100 * std::min(1.0, shift / agreement.noise), channel,
         theirs[channel].mean() - ours[channel].mean());
-    cause.sqnr_db = sqnr_at(name);
+    cause.sqnr_db = errors_.sqnr_db(name);
   }
   if (!cause.name.empty()) made_.causes.push_back(std::move(cause));
 }

@@ -76,7 +76,14 @@ class RemedySearch {
       if (!there) return {};
       than = *there;
     }
-    for (const Recipe& recipe : remedies_for(cause, base_)) {
+    const std::vector<Recipe> remedies = remedies_for(cause, base_);
+    for (std::size_t i = 0; i < remedies.size(); ++i) {
+      const Recipe& recipe = remedies[i];
+      if (i % trials_.at_a_time() == 0) {
+        const auto next = std::span(remedies).subspan(i);
+        QUADRANT_CHECK(trials_.measure_ahead(next.first(std::min(next.size(), trials_.at_a_time())),
+                                             saturating));
+      }
       QUADRANT_TRY(const auto made, trials_.measure(recipe, saturating));
       const bool is_best =
           made && !is_float(*made) && is_better(*made, cause.remedy ? cause.remedy->worst : than);

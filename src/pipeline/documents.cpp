@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,18 +24,20 @@ namespace {
 namespace fs = std::filesystem;
 
 // What `parse` makes of a file; its errors get the name.
-template <class T>
-Expected<T> read_as(const std::string& path, Expected<T> (*parse)(std::string_view)) {
+template <class Parse>
+std::invoke_result_t<Parse, std::string_view> read_as(const std::string& path, Parse parse) {
   QUADRANT_TRY(const std::string text, read_text(path));
-  Expected<T> result = parse(text);
+  auto result = parse(text);
   if (!result) result.error().place.file = path;
   return result;
 }
 
 }  // namespace
 
-Expected<NamedRecipe> read_recipe(const std::string& path) {
-  QUADRANT_TRY(Recipe recipe, read_as(path, parse_recipe));
+Expected<NamedRecipe> read_recipe(const std::string& path, const RunContext& context) {
+  QUADRANT_TRY(Recipe recipe, read_as(path, [&](std::string_view text) {
+                 return parse_recipe(text, context.all_schemes());
+               }));
   return NamedRecipe{std::move(recipe), path};
 }
 
@@ -52,7 +55,8 @@ Expected<StatisticsTable> read_statistics(const std::string& path) {
   return read_as(path, parse_statistics);
 }
 
-Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::string& path) {
+Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::string& path,
+                                             std::uint64_t model_hash) {
   QUADRANT_TRY(StatisticsTable table, read_statistics(path));
   for (const auto& [name, statistics] : table.values) {
     if (!graph.find_value(name).is_absent()) continue;
@@ -61,7 +65,22 @@ Expected<StatisticsTable> read_statistics_of(const Graph& graph, const std::stri
                             name, did_you_mean(name, all_names(graph))),
                 {.file = path});
   }
+  QUADRANT_CHECK(check_model(table.model_hash, model_hash, path));
   return table;
+}
+
+Expected<SavedMoments> read_moments(const std::string& path) {
+  constexpr std::uint64_t largest = std::uint64_t{1} << 40U;
+  QUADRANT_TRY(const InputFile file, InputFile::open(path));
+  QUADRANT_TRY(const std::string bytes, file.text(largest, "second moments"));
+  return in_file(parse_moments(bytes), path);
+}
+
+Expected<void> check_model(std::uint64_t saved, std::uint64_t model, const std::string& path) {
+  if (saved == model || saved == 0 || model == 0) return {};
+  return fail(ErrorCode::usage,
+              "this was gathered on another model, of other contents: gather it on this one",
+              {.file = path});
 }
 
 Expected<HardwareProfile> read_hardware(const std::string& name_or_file,

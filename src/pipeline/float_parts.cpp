@@ -94,9 +94,10 @@ Expected<std::vector<CostlyProduct>> costly_products(PreparedRun& run, const Dat
   const RunContext& context = run.context;
   const Interpreter interpreter({}, context.run_memory);
   QUADRANT_TRY(std::vector<LayerSensitivity> study,
-               measure_sensitivity(run.graph, layers, alone, interpreter, samples,
-                                   {.executor = context.executor, .sink = context.sink},
-                                   [&] { return context.check_stop(); }));
+               measure_sensitivity(
+                   run.graph, layers, alone, interpreter, samples,
+                   {.executor = context.executor, .sink = context.sink, .ranks = context.ranks},
+                   [&] { return context.check_stop(); }));
   std::ranges::stable_sort(
       study, [](const LayerSensitivity& a, const LayerSensitivity& b) { return worse_than(a, b); });
   std::vector<CostlyProduct> costly;

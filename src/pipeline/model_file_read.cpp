@@ -1,4 +1,5 @@
 #include "pipeline/model_file_text.hpp"
+#include "quadrant/calibration/model_hash.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
@@ -6,7 +7,9 @@
 
 namespace quadrant::inline v0 {
 
-Expected<Graph> read_model(const std::string& path, const RunContext& context) {
+namespace {
+
+Expected<Graph> read_alone(const std::string& path, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
   switch (read_format(path)) {
     case ModelFormat::tflite:
@@ -26,6 +29,18 @@ Expected<Graph> read_model(const std::string& path, const RunContext& context) {
   }
   return read_onnx(
       path, {.sink = context.sink, .files = context.files, .follow_links = context.follow_links});
+}
+
+}  // namespace
+
+Expected<Graph> read_model(const std::string& path, const RunContext& context) {
+  auto graph = read_alone(path, context);
+  if (context.ranks == nullptr) return graph;
+  QUADRANT_CHECK(context.ranks->agree(graph.map([](const Graph&) {})));
+  const auto hash = in_file(model_hash(*graph, context.executor), path);
+  QUADRANT_CHECK(context.ranks->agree(hash.map([](std::uint64_t) {})));
+  QUADRANT_CHECK(context.ranks->check_same(path, std::to_string(*hash)));
+  return graph;
 }
 
 }  // namespace quadrant::inline v0

@@ -20,7 +20,7 @@ namespace {
 
 // The first line of a file, which is a comment to the language: files without it are of version 1.
 constexpr std::string_view mark = "# quadrant text ";
-constexpr int version = 1;
+constexpr int text_version = 1;
 
 Expected<void> check_version(std::string_view text) {
   if (!text.starts_with(mark)) return {};
@@ -29,10 +29,10 @@ Expected<void> check_version(std::string_view text) {
   int found = 0;
   const auto [rest, error] = std::from_chars(said.data(), said.data() + said.size(), found);
   const bool is_number = error == std::errc() && rest == said.data() + said.size();
-  if (is_number && 0 < found && found <= version) return {};
+  if (is_number && 0 < found && found <= text_version) return {};
   return fail(ErrorCode::invalid_model,
               fmt::format("this program reads text of version {}, the file is of version {}",
-                          version, printable(said)));
+                          text_version, printable(said)));
 }
 
 Expected<Graph> parse(std::string_view text) {
@@ -61,7 +61,7 @@ Expected<WrittenModel> write_text_model(const Graph& graph, const std::string& p
   }
   if (contents > largest_text) return too_large_for_text(path);
   QUADRANT_TRY(const std::string model, print_model(graph));
-  const std::string text = fmt::format("{}{}\n{}", mark, version, model);
+  const std::string text = fmt::format("{}{}\n{}", mark, text_version, model);
   if (text.size() > largest_text) return too_large_for_text(path);
   FilesOrOwn files(context.files);
   QUADRANT_TRY(NewFile file, files->create(path));

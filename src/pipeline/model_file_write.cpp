@@ -52,6 +52,7 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
   onnx.executor = context.executor;
   onnx.sink = context.sink;
   onnx.files = context.files;
+  onnx.ranks = context.ranks;
   onnx.qoperators = options.qoperators;
   QUADRANT_TRY(const OnnxWriteReport report, write_onnx(graph, path, onnx));
   return WrittenModel{
@@ -99,6 +100,8 @@ Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
                                    const WriteModelOptions& options, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
   QUADRANT_TRY(const ModelFormat format, model_format(path));
+  const bool is_shared = format == ModelFormat::onnx;
+  if (!is_shared && !is_first(context.ranks)) return WrittenModel{};
   switch (format) {
     case ModelFormat::tflite:
       return write_as_tflite(graph, path, context);

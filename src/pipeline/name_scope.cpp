@@ -114,8 +114,9 @@ Expected<Scope> find_scope(const Graph& graph, const Registry& registry,
     included.insert(included.end(), named.nodes.begin(), named.nodes.end());
   }
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
   Vetoes others = restrict_to(
-      graph, order, detect_eligibility(graph, order, registry), included,
+      graph, order, detect_eligibility(graph, order, registry, {}, {}, {}, facts), included,
       fmt::format("not included by the pattern '{}'", fmt::join(options.include, "' '")));
   scope.vetoes.merge(others);  // what is excluded too keeps that reason
   return scope;

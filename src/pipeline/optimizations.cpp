@@ -54,7 +54,28 @@ Optimizations optimizations_of(const OptionValues& model) {
     wanted.names = *names;
   }
   if (const auto* const relu6 = given<std::string>(model, "relu6")) wanted.relu6 = *relu6;
+  const auto* const sequential = given<bool>(model, "sequential");
+  wanted.sequential = sequential != nullptr && *sequential;
   return wanted;
+}
+
+Expected<void> check_samples(const Optimizations& wanted, const RunInputs& inputs) {
+  for (const std::string_view name : {"bc", "migrate"}) {
+    if (!wanted.has(name) || inputs.has_samples()) continue;
+    if (inputs.has_statistics()) {
+      return fail(ErrorCode::usage,
+                  fmt::format("optimize {} runs the model: it needs samples, not statistics", name),
+                  {.file = inputs.calibration});
+    }
+    return fail(ErrorCode::usage,
+                fmt::format("optimize {} looks at what layers compute: it needs samples", name), {},
+                Remedy::give_samples);
+  }
+  if (wanted.sequential && !inputs.has_samples()) {
+    return fail(ErrorCode::usage, "sequential rounding runs the model: it needs samples", {},
+                Remedy::give_samples);
+  }
+  return {};
 }
 
 Expected<void> check(const Optimizations& wanted) {

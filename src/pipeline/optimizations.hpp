@@ -17,8 +17,9 @@
 namespace quadrant::inline v0 {
 
 struct Optimizations {
-  std::vector<std::string> names;  ///< of cle, hba, bc, bc-analytic
+  std::vector<std::string> names;  ///< of cle, hba, migrate, bc, bc-analytic
   std::string relu6 = "exact";     ///< or relu
+  bool sequential = false;         ///< weights are rounded layers after layers
 
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] bool correct_biases() const { return has("bc") || has("bc-analytic"); }
@@ -26,6 +27,9 @@ struct Optimizations {
 
 /// What `model` of a recipe says.
 [[nodiscard]] Optimizations optimizations_of(const OptionValues& model);
+
+/// That there are samples for those that look at what layers compute.
+[[nodiscard]] Expected<void> check_samples(const Optimizations& wanted, const RunInputs& inputs);
 
 /// That they go together.
 [[nodiscard]] Expected<void> check(const Optimizations& wanted);

@@ -16,8 +16,11 @@
 
 #include "pipeline/float_parts.hpp"
 #include "pipeline/sample_parts.hpp"
+#include "pipeline/search_checkpoint.hpp"
 #include "pipeline/search_samples.hpp"
 #include "pipeline/trial.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/transforms/migrate.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
 namespace quadrant::inline v0 {
@@ -107,6 +110,13 @@ void encode(OptimizeSettings& settings, std::string_view name) {
   settings.options.erase("percentile");
 }
 
+void migrate_factors(OptimizeSettings& settings) {
+  if (has_step(settings, "migrate")) return;
+  auto& steps = settings.optimizations;
+  const auto after = std::ranges::find(steps, "bc");
+  steps.insert(after, "migrate");
+}
+
 std::set<std::string> excluded_names(const OptimizeSettings& settings) {
   std::set<std::string> names;
   for (const FloatPart& part : settings.excluded) names.insert(part.name);
@@ -147,12 +157,13 @@ class SearchSink final : public Sink {
 class Search {
  public:
   Search(const RunRequest& request, const Graph& model, const OptimizeOptions& options,
-         const RunContext& context, SearchSamples samples)
+         const RunContext& context, SearchSamples samples, SearchCheckpoint checkpoint)
       : options_(options),
         sink_(context.sink),
         context_(with_sink(context, sink_)),
         subject_{request, model, options, context_},
-        samples_(std::move(samples)) {
+        samples_(std::move(samples)),
+        checkpoint_(std::move(checkpoint)) {
     done_.samples = samples_.counts();
   }
 
@@ -162,6 +173,8 @@ class Search {
     done_.is_reached = is_good_enough(best());
     done_.is_good_enough = done_.is_reached && done_.samples.use != OptimizeSamples::Use::same;
     done_.recipe = with_settings(recipe(), best().settings);
+    if (graph_) done_.graph = std::move(*graph_);  // it is there
+    if (!done_.is_stopped) checkpoint_.remove_at_end();
     return std::move(done_);
   }
 
@@ -181,7 +194,7 @@ class Search {
   // A stop is no error where there is something to show.
   Expected<void> stopping(Expected<void> result) {
     const bool is_stop = !result && result.error().code == ErrorCode::cancelled;
-    if (!is_stop || done_.attempts.empty()) return result;
+    if (!is_stop || !graph_) return result;
     done_.is_stopped = true;
     return {};
   }
@@ -196,16 +209,57 @@ class Search {
     if (same != done_.attempts.end()) {
       return static_cast<std::size_t>(same - done_.attempts.begin());
     }
-    QUADRANT_TRY(Trial tried, measured(settings));
-    if (!done_.attempts.empty()) tried.attempt.refusal = refuses(tried.attempt);
-    done_.attempts.push_back(std::move(tried.attempt));
+    std::optional<Graph> graph;
+    QUADRANT_TRY(OptimizeAttempt tried,
+                 kept<OptimizeAttempt>(settings, [&]() -> Expected<OptimizeAttempt> {
+                   QUADRANT_TRY(Trial made, measured(settings));
+                   graph = std::move(made.graph);
+                   return std::move(made.attempt);
+                 }));
+    tried.settings = settings;
+    if (!done_.attempts.empty()) {
+      tried.refusal = refuses(tried);
+    } else if (!graph) {  // the first says what there is to say, also where it was kept
+      QUADRANT_TRY(graph, made_of_first_half(settings));
+    }
+    done_.attempts.push_back(std::move(tried));
     if (done_.attempts.back().refusal.empty()) {
       done_.best = done_.attempts.size() - 1;
-      done_.graph = std::move(tried.graph);
       done_.fitted = samples_.folds().front().fitted.size();
+      graph_ = std::move(graph);
     }
     if (options_.tried) options_.tried(done_.attempts.back());
     return done_.attempts.size() - 1;
+  }
+
+  // What was kept of settings, or else what `make` makes.
+  template <class Made, class Make>
+  Expected<Made> kept(const OptimizeSettings& settings, Make make) {
+    // With how samples are used, which may be found to be another.
+    const std::string key = fmt::format("{} {}", static_cast<int>(samples_.counts().use),
+                                        print_recipe(with_settings(recipe(), settings)));
+    Made made;
+    QUADRANT_TRY(const bool is_there, checkpoint_.find(key, made));
+    if (is_there) return made;
+    QUADRANT_CHECK(make_best());
+    QUADRANT_TRY(made, make());
+    QUADRANT_CHECK(checkpoint_.keep(key, made));
+    return made;
+  }
+
+  // Of what was kept there is no model. The best's is there before anything new is begun, in which
+  // a stop may be asked for.
+  Expected<void> make_best() {
+    if (done_.attempts.empty() || graph_) return {};
+    QUADRANT_TRY(graph_, made_of_first_half(best().settings));
+    return {};
+  }
+
+  Expected<Graph> made_of_first_half(const OptimizeSettings& settings) {
+    const auto fitted = samples_.fitting(samples_.folds().front().fitted);
+    QUADRANT_TRY(Trial made, subject_.made(settings, *fitted));
+    sink_.is_quiet = true;
+    return std::move(made.graph);
   }
 
   // The model is the one that is fitted on the first samples.
@@ -235,7 +289,9 @@ class Search {
   [[nodiscard]] Expected<OptimizeFigure> figure(const Graph& graph,
                                                 const OptimizeSettings& settings,
                                                 Judges judges) const {
-    return subject_.figure(graph, std::move(judges), settings.name());
+    // What the first finds of labels is no end of the search, which an error on ranks would be.
+    Ranks* const ranks = done_.attempts.empty() ? nullptr : context_.ranks;
+    return subject_.figure(graph, std::move(judges), settings.name(), ranks);
   }
 
   // Tries the best but for one thing, unless it is over.
@@ -298,6 +354,7 @@ class Search {
     }
     QUADRANT_CHECK(vary(equalize));
     if (has_step(best().settings, "cle")) QUADRANT_CHECK(search_activations());
+    if (!find_migrations(subject_.model).sites.empty()) QUADRANT_CHECK(vary(migrate_factors));
     QUADRANT_CHECK(vary(correct));
     const bool takes_16_bits = has_word(recipe(), "kernels", "tflite");
     if (!takes_16_bits || says(recipe(), {"activation_bits"})) return {};
@@ -361,10 +418,13 @@ class Search {
 
   Expected<void> leave_costly_products() {
     const auto fitted = samples_.searched();
-    QUADRANT_TRY(PreparedRun run, subject_.prepared(best().settings, *fitted));
-    const std::size_t few = std::min(samples_of_sensitivity, fitted->size());
+    const auto study = [&]() -> Expected<std::vector<CostlyProduct>> {
+      QUADRANT_TRY(PreparedRun run, subject_.prepared(best().settings, *fitted));
+      const std::size_t few = std::min(samples_of_sensitivity, fitted->size());
+      return costly_products(run, PartOfSamples(*fitted, all_of(few)));
+    };
     QUADRANT_TRY(std::vector<CostlyProduct> costly,
-                 costly_products(run, PartOfSamples(*fitted, all_of(few))));
+                 kept<std::vector<CostlyProduct>>(best().settings, study));
     const std::size_t start = options_.labels ? 1 : likely_count(costly);
     const auto allowed = static_cast<std::size_t>(
         std::floor(options_.most_float * static_cast<double>(costly.size())));
@@ -431,7 +491,7 @@ class Search {
 
   // The best, or what was asked for where that is better on what was held back after all.
   Expected<void> finish() {
-    if (samples_.counts().use != OptimizeSamples::Use::crossed) return {};
+    if (samples_.counts().use != OptimizeSamples::Use::crossed) return make_best();
     QUADRANT_TRY(Trial chosen, refitted(done_.attempts[0]));
     const std::optional<OptimizeFigure> plain = done_.attempts[0].held_back;
     if (done_.best != 0) {
@@ -443,7 +503,7 @@ class Search {
         chosen = std::move(made);
       }
     }
-    done_.graph = std::move(chosen.graph);
+    graph_ = std::move(chosen.graph);
     done_.fitted = samples_.counts().fitted;
     const std::optional<OptimizeFigure>& before = best().held_back;
     if (!before) return {};
@@ -452,7 +512,7 @@ class Search {
                  figure(on_all.graph, best().settings, samples_.judges(samples_.held_back())));
     if (is_better(*before, of_all, most_loss_of_more_samples)) return {};
     if (done_.best != 0 && plain && is_worse(of_all, *plain)) return {};
-    done_.graph = std::move(on_all.graph);
+    graph_ = std::move(on_all.graph);
     done_.fitted = samples_.all().size();
     return {};
   }
@@ -462,7 +522,9 @@ class Search {
   RunContext context_;
   TrialSubject subject_;
   SearchSamples samples_;
+  SearchCheckpoint checkpoint_;
   Optimized done_{};
+  std::optional<Graph> graph_;  // the best's; none where that was kept, and not made again
 };
 
 }  // namespace
@@ -538,7 +600,10 @@ Expected<Optimized> optimize(const RunRequest& request, const Graph& model,
   }
   QUADRANT_TRY(SearchSamples samples, SearchSamples::open(request, model, options, context));
   if (const std::string why = samples.doubt(); !why.empty()) context.warn(why);
-  return Search(request, model, options, context, std::move(samples)).run();
+  QUADRANT_TRY(
+      SearchCheckpoint checkpoint,
+      in_file(SearchCheckpoint::open({request, model, options, context}, samples), request.model));
+  return Search(request, model, options, context, std::move(samples), std::move(checkpoint)).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/scales.hpp"
+#include "numerics/coded_range.hpp"
 #include "quadrant/ir/tensor.hpp"
 #include "quadrant/numerics/agreement.hpp"
 #include "quadrant/numerics/convert.hpp"
@@ -27,31 +28,12 @@ constexpr double inner_part = 0.999;
 // Of the error that rounding to the nearest of evenly spaced codes makes: more is clipped.
 constexpr double most_of_rounding = 2;
 
-// What the codes hold where one scale is for all.
-struct Grid {
-  double low = 0;
-  double high = 0;
-  double step = 0;
-};
-
-struct Codes {
-  std::optional<Grid> grid;
-  double mean_square = 0;  // of the steps
-};
-
-Expected<Codes> codes_of(const UniformType& type) {
+// The steps' own, of all scales.
+Expected<double> mean_square_of_steps(const UniformType& type) {
   QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
-  QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(type));
-  Codes codes;
-  for (const float scale : scales) codes.mean_square += static_cast<double>(scale) * scale;
-  if (!scales.empty()) codes.mean_square /= static_cast<double>(scales.size());
-  if (scales.size() == 1) {
-    const auto step = static_cast<double>(scales[0]);
-    const auto end = [&](std::int64_t code) { return step * static_cast<double>(code - zeros[0]); };
-    const auto [low, high] = std::minmax({end(type.storage_min), end(type.storage_max)});
-    codes.grid = Grid{low, high, std::fabs(step)};
-  }
-  return codes;
+  double sum = 0;
+  for (const float scale : scales) sum += static_cast<double>(scale) * scale;
+  return scales.empty() ? 0 : sum / static_cast<double>(scales.size());
 }
 
 // How far each channel goes; empty where channels are not known.
@@ -114,26 +96,6 @@ std::pair<double, double> inner_range(const std::vector<WeightedValue>& values,
           std::max(0.0, first_beyond(std::views::reverse(values)))};
 }
 
-struct Noise {
-  double signal = 0;
-  double noise = 0;
-  std::uint64_t clipped = 0;
-};
-
-Noise noise_of(const std::vector<WeightedValue>& values, const Grid& grid) {
-  Noise sum;
-  for (const WeightedValue& each : values) {
-    const auto count = static_cast<double>(each.count);
-    const double held = std::clamp(each.value, grid.low, grid.high);
-    const double error =
-        each.value - (grid.low + grid.step * std::nearbyint((held - grid.low) / grid.step));
-    sum.signal += count * each.value * each.value;
-    sum.noise += count * error * error;
-    if (std::fabs(each.value - held) > grid.step / 2) sum.clipped += each.count;
-  }
-  return sum;
-}
-
 class Evidence {
  public:
   Evidence(const UniformType& type, const TensorStatistics& before, const TensorStatistics* after)
@@ -141,14 +103,15 @@ class Evidence {
 
   // `measured`: the real one, where it is known.
   Expected<PlaceEvidence> find(const Agreement* measured) {
-    QUADRANT_TRY(codes_, codes_of(type_));
-    if (codes_.grid) noise_ = noise_of(values_, *codes_.grid);
+    QUADRANT_TRY(range_, coded_range(type_));
+    QUADRANT_TRY(mean_square_, mean_square_of_steps(type_));
+    if (range_) effect_ = coding_effect(before_.histogram, *range_);
     if (measured != nullptr) {
-      noise_.signal = measured->signal;
-      noise_.noise = measured->noise;
+      effect_.signal = measured->signal;
+      effect_.noise = measured->noise;
     }
     PlaceEvidence made;
-    made.relative_noise = noise_.signal > 0 ? noise_.noise / noise_.signal : 0;
+    made.relative_noise = effect_.signal > 0 ? effect_.noise / effect_.signal : 0;
     std::tie(made.kind, made.found) = name();
     return made;
   }
@@ -178,13 +141,13 @@ class Evidence {
                           reach.empty() ? "" : "; " + reach)};
     }
     if (!reach.empty()) return {CauseKind::outlier_channel, reach};
-    if (codes_.grid) {
+    if (range_) {
       const auto [low, high] = inner_range(values_, before_.histogram.finite_count());
-      if (codes_.grid->high - codes_.grid->low > odd_ratio * (high - low)) {
+      if (range_->high - range_->low > odd_ratio * (high - low)) {
         return {CauseKind::wide_range,
                 fmt::format("{:.4g} % of the values lie in {:.3g} to {:.3g}, the codes are spread "
                             "from {:.3g} to {:.3g}",
-                            100 * inner_part, low, high, codes_.grid->low, codes_.grid->high)};
+                            100 * inner_part, low, high, range_->low, range_->high)};
       }
     }
     return {CauseKind::rounding, rounding_words()};
@@ -192,34 +155,34 @@ class Evidence {
 
   // What it would be if nothing lay outside.
   [[nodiscard]] double rounding_noise() const {
-    return codes_.mean_square / 12 * static_cast<double>(before_.histogram.finite_count());
+    return mean_square_ / 12 * static_cast<double>(before_.histogram.finite_count());
   }
 
   [[nodiscard]] bool is_clipped() const {
-    const bool some = !codes_.grid || noise_.clipped > 0;
-    return some && noise_.noise > most_of_rounding * rounding_noise();
+    const bool some = !range_ || effect_.clipped > 0;
+    return some && effect_.noise > most_of_rounding * rounding_noise();
   }
 
   [[nodiscard]] std::string clipped_words() const {
     const Histogram& seen = before_.histogram;
-    if (!codes_.grid) {
+    if (!range_) {
       return fmt::format(
           "the largest weights are clipped: the error is {:.3g} times that of rounding",
-          noise_.noise / rounding_noise());
+          effect_.noise / rounding_noise());
     }
     return fmt::format(
         "{:.3g} % of the values lie outside of {:.3g} to {:.3g}, which is what the "
         "codes hold: they go from {:.3g} to {:.3g}",
-        100 * static_cast<double>(noise_.clipped) /
+        100 * static_cast<double>(effect_.clipped) /
             static_cast<double>(std::max<std::uint64_t>(1, seen.finite_count())),
-        codes_.grid->low, codes_.grid->high, seen.min(), seen.max());
+        range_->low, range_->high, seen.min(), seen.max());
   }
 
   [[nodiscard]] std::string rounding_words() const {
     const int bits = declared_bits(type_);
-    if (codes_.grid) {
-      return fmt::format("{} bits for {:.3g} to {:.3g} are steps of {:.3g}", bits, codes_.grid->low,
-                         codes_.grid->high, codes_.grid->step);
+    if (range_) {
+      return fmt::format("{} bits for {:.3g} to {:.3g} are steps of {:.3g}", bits, range_->low,
+                         range_->high, range_->step);
     }
     return fmt::format("{} bits, with a scale for each {}", bits,
                        type_.granularity.kind == Granularity::Kind::axis
@@ -231,8 +194,9 @@ class Evidence {
   const TensorStatistics& before_;
   const TensorStatistics* after_;
   std::vector<WeightedValue> values_;
-  Codes codes_;
-  Noise noise_;
+  std::optional<CodedRange> range_;  // where one scale is for all
+  double mean_square_ = 0;           // of the steps
+  CodingEffect effect_;
 };
 
 TensorStatistics statistics_of(const Tensor& weight, std::int64_t axis) {
@@ -244,9 +208,9 @@ TensorStatistics statistics_of(const Tensor& weight, std::int64_t axis) {
 }  // namespace
 
 Expected<std::optional<FloatRange>> range_of_codes(const UniformType& type) {
-  QUADRANT_TRY(const Codes codes, codes_of(type));
-  if (!codes.grid) return std::nullopt;
-  return FloatRange{static_cast<float>(codes.grid->low), static_cast<float>(codes.grid->high)};
+  QUADRANT_TRY(const auto range, coded_range(type));
+  if (!range) return std::nullopt;
+  return FloatRange{static_cast<float>(range->low), static_cast<float>(range->high)};
 }
 
 Expected<PlaceEvidence> evidence_of_values(const UniformType& type, const TensorStatistics& before,

@@ -1,9 +1,9 @@
 #include "pipeline/quantized_places.hpp"
 
 #include <span>
-#include <string_view>
 #include <utility>
 
+#include "ir/float_name.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
@@ -95,22 +95,11 @@ Expected<bool> is_rounded(const Constant& weight, const Constant& codes, const Q
   return agreement.sqnr_db() >= least_weight_sqnr_db;
 }
 
-// The name that the float model has for the real values, where it has one. Formats without names
-// for both keep that of the codes.
-std::string name_of(const Graph& quantized, const Graph& real, Value codes) {
-  const std::string_view name = real_name_of(quantized, codes);
-  const std::string_view stem =
-      name.ends_with(quantized_ending) ? name.substr(0, name.size() - quantized_ending.size()) : "";
-  const bool is_stem =
-      real.find_value(name).is_absent() && !stem.empty() && !real.find_value(stem).is_absent();
-  return std::string(is_stem ? stem : name);
-}
-
 Expected<void> add_weight(const Graph& quantized, const Graph& real, NodeId node,
                           std::vector<QuantizedPlace>& places) {
   const TensorType& type = quantized.type({node});
   if (!type.is_quantized() || type.element == ElementType::int32) return {};
-  const std::string name = name_of(quantized, real, {node});
+  const std::string name = float_name(quantized, real, {node});
   const Value float_value = real.find_value(name);
   const Constant* const weight =
       float_value.is_absent() ? nullptr : real.constant(float_value.node);
@@ -152,7 +141,7 @@ Expected<std::vector<QuantizedPlace>> find_places(const Graph& quantized, const 
     if (quantized.constant(node) != nullptr) {
       QUADRANT_CHECK(add_weight(quantized, real, node, places));
     } else if (quantized.kind(node) == ops::Quantize::kind) {
-      places.push_back({.name = name_of(quantized, real, {node}),
+      places.push_back({.name = float_name(quantized, real, {node}),
                         .codes = {node},
                         .real = quantized.operands(node)[0]});
     }

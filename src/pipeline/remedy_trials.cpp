@@ -5,12 +5,14 @@
 #include <string_view>
 #include <utility>
 
+#include "calibration/agreement_bytes.hpp"
 #include "pipeline/cause_finder.hpp"
 #include "pipeline/quantized_places.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "recipe/name_pattern.hpp"
+#include "support/shared_items.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -67,6 +69,10 @@ std::vector<Recipe> for_weights(const Cause& cause, const Recipe& base) {
           wide, exact};
 }
 
+std::string key_of(const Recipe& recipe, bool saturating) {
+  return print_recipe(recipe) + (saturating ? "saturating" : "");
+}
+
 }  // namespace
 
 Recipe leaving_in_float(Recipe base, std::string_view name) {
@@ -111,17 +117,52 @@ RemedyTrials::RemedyTrials(const Graph& real, const RunInputs& samples, const Da
       calibration_(options.calibration.has_samples() ? options.calibration : samples),
       data_(data),
       options_(options),
+      ranks_(context.ranks),
       context_(std::move(context)) {
   context_.sink = nullptr;
+  context_.ranks = nullptr;
+}
+
+Expected<void> RemedyTrials::measure_ahead(std::span<const Recipe> recipes, bool saturating) {
+  if (ranks_ == nullptr) return {};
+  std::vector<const Recipe*> open;
+  for (const Recipe& recipe : recipes) {
+    if (!known_.contains(key_of(recipe, saturating))) open.push_back(&recipe);
+  }
+  if (open.empty()) return {};  // for all ranks, which know the same
+  const auto own = [&]() -> Expected<std::string> {
+    ByteWriter out;
+    for (std::size_t i = ranks_->rank(); i < open.size(); i += ranks_->size()) {
+      QUADRANT_TRY(const auto made, quantize_and_compare(*open[i], saturating));
+      out.text(key_of(*open[i], saturating));
+      out.number(static_cast<std::uint8_t>(made.has_value()));
+      write(out, made.value_or(Agreement{}));
+    }
+    return out.take();
+  };
+  QUADRANT_TRY(const std::vector<std::string> of_ranks, ranks_->gather(own()));
+  for (const std::string& bytes : of_ranks) {
+    QUADRANT_CHECK(read_items(bytes, [&](ByteReader& in) -> Expected<void> {
+      std::string key = in.text();
+      const bool has_value = in.number<std::uint8_t>() != 0;
+      const Agreement made = read_agreement(in);
+      if (!in.failed()) {
+        known_.emplace(std::move(key), has_value ? std::optional(made) : std::nullopt);
+      }
+      return {};
+    }));
+  }
+  return {};
 }
 
 Expected<std::optional<Agreement>> RemedyTrials::measure(const Recipe& recipe, bool saturating) {
-  const auto [known, is_new] =
-      known_.try_emplace(print_recipe(recipe) + (saturating ? "saturating" : ""));
-  if (is_new) {
-    QUADRANT_TRY(known->second, quantize_and_compare(recipe, saturating));
-  }
-  return known->second;
+  QUADRANT_CHECK(measure_ahead(std::span(&recipe, 1), saturating));
+  const std::string key = key_of(recipe, saturating);
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  QUADRANT_TRY(const auto made, quantize_and_compare(recipe, saturating));
+  known_.emplace(key, made);
+  return made;
 }
 
 Expected<std::optional<Agreement>> RemedyTrials::quantize_and_compare(const Recipe& recipe,
@@ -140,7 +181,9 @@ Expected<std::optional<Agreement>> RemedyTrials::quantize_and_compare(const Reci
     return worst_output(real_, made, runtime, data_, options_, context_);
   }();
   if (measured) return measured->agreement;
-  if (measured.error().code == ErrorCode::cancelled) return fail(measured.error());
+  // A file that cannot be read says nothing of the recipe.
+  const ErrorCode code = measured.error().code;
+  if (code == ErrorCode::cancelled || code == ErrorCode::io) return fail(measured.error());
   return std::nullopt;
 }
 

@@ -1,8 +1,10 @@
 // What could mend a cause, tried.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,7 +29,8 @@ namespace quadrant::inline v0 {
 /// The recipe with all that both of them add to `base`; of an option that both have, `first`'s.
 [[nodiscard]] Recipe united(const Recipe& first, const Recipe& second);
 
-/// Quantizes the float model by recipes, and measures what comes out, once for each.
+/// Quantizes the float model by recipes, and measures what comes out, once for each. Each is tried
+/// by one of the context's ranks, whole.
 class RemedyTrials {
  public:
   RemedyTrials(const Graph& real, const RunInputs& samples, const DataSet& data,
@@ -37,6 +40,13 @@ class RemedyTrials {
   /// Empty where the recipe does not fit the model.
   [[nodiscard]] Expected<std::optional<Agreement>> measure(const Recipe& recipe,
                                                            bool saturating = false);
+  /// Measures some, so that `measure` knows them: as many at a time as there are ranks. Does
+  /// nothing where there are none.
+  [[nodiscard]] Expected<void> measure_ahead(std::span<const Recipe> recipes, bool saturating);
+  /// How many are measured in the time of one.
+  [[nodiscard]] std::size_t at_a_time() const noexcept {
+    return ranks_ == nullptr ? 1 : ranks_->size();
+  }
 
  private:
   [[nodiscard]] Expected<std::optional<Agreement>> quantize_and_compare(const Recipe& recipe,
@@ -46,6 +56,7 @@ class RemedyTrials {
   const RunInputs& calibration_;
   const DataSet& data_;
   const DiagnoseOptions& options_;
+  Ranks* ranks_;
   RunContext context_;  // trials tell nobody
   std::map<std::string, std::optional<Agreement>> known_;
 };

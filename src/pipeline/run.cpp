@@ -7,9 +7,14 @@
 #include <span>
 #include <utility>
 
+#include "pipeline/effort.hpp"
+#include "pipeline/migration_run.hpp"
 #include "pipeline/name_scope.hpp"
 #include "pipeline/optimizations.hpp"
+#include "pipeline/rounding_log.hpp"
 #include "pipeline/scheme_run.hpp"
+#include "quadrant/calibration/model_hash.hpp"
+#include "quadrant/engine/dealt_nodes.hpp"
 #include "quadrant/engine/gains/latency_gain.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
@@ -52,9 +57,10 @@ Recipe with_sums_of(const std::optional<HardwareProfile>& hardware, Recipe recip
 }
 
 // Where schemes differ, what suits the one that computes on codes: it counts bytes, too.
-std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
+std::string_view suitable_gain(const std::vector<SchemeChoice>& choices,
+                               const SchemeTable& schemes) {
   std::string_view gain = "bytes";
-  for (const SchemeEntry& scheme : known_schemes()) {
+  for (const SchemeEntry& scheme : schemes) {
     const bool is_used =
         std::ranges::find(choices, scheme.name, &SchemeChoice::scheme) != choices.end();
     if (is_used && scheme.gain != "bytes") gain = scheme.gain;
@@ -63,16 +69,10 @@ std::string_view suitable_gain(const std::vector<SchemeChoice>& choices) {
 }
 
 std::unique_ptr<GainModel> gains_of(std::optional<HardwareProfile> hardware, const Recipe& recipe,
-                                    const std::vector<SchemeChoice>& choices) {
+                                    const std::vector<SchemeChoice>& choices,
+                                    const SchemeTable& schemes) {
   if (hardware) return std::make_unique<LatencyGain>(*std::move(hardware));
-  return make_gain_model(recipe.gain.empty() ? suitable_gain(choices) : recipe.gain);
-}
-
-// Which patterns are the recipe's own: they come first.
-ScopeOrigin origin_of(const RunRequest& request) {
-  return {.recipe = request.recipe.label,
-          .include = request.recipe.recipe.include.size() - request.own_includes,
-          .exclude = request.recipe.recipe.exclude.size() - request.own_excludes};
+  return make_gain_model(recipe.gain.empty() ? suitable_gain(choices, schemes) : recipe.gain);
 }
 
 void tell(const std::vector<LeftAlone>& unfinished, const SchemeSubject& subject) {
@@ -112,16 +112,10 @@ Couplings couplings_in(const Graph& graph, const NamedCouplings& named) {
   return couplings;
 }
 
-Expected<Registry> make_scheme(const SchemeEntry& scheme, SchemeSubject& subject,
-                               const SchemeChoices& choices) {
-  const SchemeRun* const runs = find_scheme_run(scheme.name);
-  return runs == nullptr ? make_registry(choices.choices) : runs->make(subject, choices);
-}
-
-Expected<void> check_recipe(const NamedRecipe& named) {
+Expected<void> check_recipe(const NamedRecipe& named, const RunContext& context) {
   Recipe recipe = named.recipe;
   recipe.target_bits.reset();  // of which callers may ask for more than files
-  return in_file(check(recipe), named.label);
+  return in_file(check(recipe, context.all_schemes()), named.label);
 }
 
 // What codes are made for, where the recipe does not say it.
@@ -150,18 +144,26 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
   CheckedRun checked;
   aim(request.recipe.recipe, request.destination);
   QUADRANT_TRY(checked.hardware, hardware_of(request, context));
-  checked.recipe = with_sums_of(checked.hardware, request.recipe.recipe);
-  QUADRANT_TRY(checked.schemes, schemes_of(checked.recipe));
+  QUADRANT_TRY(checked.recipe,
+               with_effort(with_sums_of(checked.hardware, request.recipe.recipe), request.inputs));
+  QUADRANT_TRY(checked.schemes, schemes_of(checked.recipe, context.all_schemes()));
   if (checked.schemes.all.empty()) {
     return fail(ErrorCode::usage, "it has no scheme: nothing would be quantized",
                 {.file = request.recipe.label});
   }
-  for (const SchemeEntry& scheme : known_schemes()) {
+  bool takes_data = false;
+  for (const SchemeEntry& scheme : context.all_schemes()) {
     const std::vector<SchemeChoice> choices = of_scheme(checked.schemes.all, scheme.name);
-    const SchemeRun* const runs = find_scheme_run(scheme.name);
     if (choices.empty()) continue;
-    QUADRANT_CHECK(runs == nullptr ? check_options(choices)
-                                   : runs->check(request, {choices, checked.recipe.model}));
+    takes_data = takes_data || scheme.needs_data || scheme.takes_moments;
+    QUADRANT_CHECK(scheme_run_of(scheme.name)
+                       .check(request, {choices, checked.recipe.model, context.all_schemes()}));
+  }
+  const bool corrects = optimizations_of(checked.recipe.model).has("bc");
+  const bool has_data = request.inputs.has_samples() || request.inputs.has_statistics();
+  if (has_data && !takes_data && !corrects) {
+    return fail(ErrorCode::usage, "no scheme of this run looks at samples: leave them out",
+                {.file = request.inputs.calibration});
   }
   const bool has_static = !of_scheme(checked.schemes.all, "static_affine").empty();
   if (!request.inputs.encodings.empty() && !has_static) {
@@ -169,7 +171,7 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
                 {.file = request.inputs.encodings});
   }
   QUADRANT_CHECK(check_patterns({checked.recipe.include, checked.recipe.exclude}));
-  QUADRANT_CHECK(check_recipe(request.recipe));
+  QUADRANT_CHECK(check_recipe(request.recipe, context));
   checked.request = std::move(request);
   return checked;
 }
@@ -177,26 +179,33 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
 Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
   const Recipe& recipe = checked.recipe;
+  std::uint64_t hash = 0;
+  if (checked.request.inputs.are_of_a_model()) {
+    QUADRANT_TRY(hash, in_file(model_hash(model, context.executor), checked.request.model));
+  }
   QUADRANT_CHECK(
       in_file(resolve_for(model, checked.request.destination.format), checked.request.model));
-  SchemeSubject subject{checked.request, context, std::move(model)};
+  SchemeSubject subject{checked.request, context, std::move(model), hash};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
-  for (const SchemeEntry& scheme : known_schemes()) {
+  for (const SchemeEntry& scheme : context.all_schemes()) {
     const std::vector<SchemeChoice> choices = of_scheme(checked.schemes.all, scheme.name);
     if (choices.empty()) continue;
-    QUADRANT_TRY(Registry registry, make_scheme(scheme, subject, {choices, recipe.model}));
+    QUADRANT_TRY(
+        Registry registry,
+        scheme_run_of(scheme.name).make(subject, {choices, recipe.model, context.all_schemes()}));
     registries.push_back(std::move(registry));
   }
   QUADRANT_TRY(Registry registry, Registry::join(registries));
-  QUADRANT_TRY(RuleDecisions rules,
-               apply_rules(subject.graph, recipe, checked.request.recipe.label));
+  QUADRANT_TRY(RuleDecisions rules, apply_rules(subject.graph, recipe, checked.request.recipe.label,
+                                                context.all_schemes()));
   QUADRANT_TRY(Scope scope, find_scope(subject.graph, registry, {recipe.include, recipe.exclude},
                                        origin_of(checked.request)));
   scope.value_vetoes.merge(rules.value_vetoes);
   tell(subject.ungathered, subject);
   Couplings couplings = couplings_in(subject.graph, named);
-  auto gains = gains_of(std::move(checked.hardware), recipe, checked.schemes.all);
+  auto gains =
+      gains_of(std::move(checked.hardware), recipe, checked.schemes.all, context.all_schemes());
   return PreparedRun{.context = context,
                      .model = checked.request.model,
                      .graph = std::move(subject.graph),
@@ -209,6 +218,7 @@ Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext&
                      .recipe = std::move(checked.request.recipe),
                      .steps = std::move(subject.steps),
                      .weights = std::move(subject.weights),
+                     .statistics = std::move(subject.observed),
                      .rounding = std::move(subject.rounding)};
 }
 
@@ -237,7 +247,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
   const ScopeOptions patterns{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(patterns));
   QUADRANT_TRY(auto hardware, hardware_of(request, context));
-  QUADRANT_CHECK(check_recipe(request.recipe));
+  QUADRANT_CHECK(check_recipe(request.recipe, context));
   QUADRANT_CHECK(context.check_stop());
   QUADRANT_TRY(OnTarget made,
                in_file(decided_for(target, std::move(model), context.executor), request.model));
@@ -249,7 +259,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
                      .model = request.model,
                      .graph = std::move(made.model),
                      .registry = registry,
-                     .gains = gains_of(std::move(hardware), recipe, {}),
+                     .gains = gains_of(std::move(hardware), recipe, {}, context.all_schemes()),
                      .vetoes = std::move(scope.vetoes),
                      .value_vetoes = std::move(scope.value_vetoes),
                      .rules = {},
@@ -257,6 +267,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
                      .recipe = std::move(request.recipe),
                      .steps = {},
                      .weights = {},
+                     .statistics = {},
                      .rounding = {}};
 }
 
@@ -297,12 +308,19 @@ Expected<QuantizeResult> PreparedRun::quantize(const FollowOptions& follow) {
   QuantizeOptions options = engine_options();
   options.plan = follow.plan;
   options.store = follow.store;
+  const auto cost = [this](Value weight) {
+    return rounding_cost(graph, weight, weights.moments.get());
+  };
   QUADRANT_CHECK(begin(options));
   if (rounding != nullptr) {
     const std::lock_guard lock(rounding->mutex);
     rounding->weights.clear();  // of forms that were measured, and of what another plan chose
   }
-  QUADRANT_TRY(QuantizeResult result, in_file(quadrant::quantize(graph, registry, options), model));
+  QUADRANT_TRY(QuantizeResult result,
+               in_file(quadrant::quantize(graph, registry, options, {context.ranks, cost}), model));
+  if (rounding != nullptr && context.ranks != nullptr) {
+    QUADRANT_CHECK(share(*rounding, *context.ranks));
+  }
   if (follow.is_to_be_used) {
     for (const auto& step : steps.finish) {
       QUADRANT_CHECK(context.check_stop());
@@ -318,18 +336,21 @@ Expected<void> check_transform(const OptionValues& options) {
 }
 
 Expected<void> transform_model(Graph& model, const OptionValues& options, const std::string& path,
-                               const RunContext& context) {
+                               const RunContext& context, const RunInputs& inputs) {
   QUADRANT_CHECK(context.check_stop());
   QUADRANT_CHECK(check_transform(options));
-  QUADRANT_CHECK(in_file(transform(model, optimizations_of(options), path, context), path));
-  return {};
+  const Optimizations wanted = optimizations_of(options);
+  QUADRANT_CHECK(check_samples(wanted, inputs));
+  QUADRANT_CHECK(in_file(transform(model, wanted, path, context), path));
+  if (!wanted.has("migrate")) return {};
+  return in_file(migrate_activations(model, {}, inputs, context), path);
 }
 
 Expected<RunResult> run(RunRequest request, Graph model, const RunContext& context,
                         FollowOptions follow) {
   QUADRANT_TRY(CheckedRun checked, check_run(std::move(request), context));
   const auto bits = follow.plan == nullptr ? checked.recipe.target_bits : std::nullopt;
-  if (bits) QUADRANT_CHECK(check_budget_recipe(checked.recipe));
+  if (bits) QUADRANT_CHECK(check_budget_recipe(checked.recipe, context.all_schemes()));
   QUADRANT_TRY(PreparedRun prepared, prepare(std::move(checked), std::move(model), context));
   std::optional<BudgetDecision> decided;
   if (bits) {

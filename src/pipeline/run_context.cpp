@@ -11,6 +11,10 @@ void report(Sink* sink, Severity severity, std::string message, Place place) {
 
 }  // namespace
 
+const SchemeTable& RunContext::all_schemes() const {
+  return schemes == nullptr ? known_schemes() : *schemes;
+}
+
 void RunContext::note(std::string message, Place place) const {
   report(sink, Severity::note, std::move(message), std::move(place));
 }

@@ -47,10 +47,11 @@ class SearchSamples {
   /// All to fit on but those held back.
   [[nodiscard]] std::unique_ptr<DataSet> searched() const;
   [[nodiscard]] const DataSet& all() const { return *all_; }
+  /// All to judge on: the same, where no others are given.
+  [[nodiscard]] const DataSet& judging() const { return judging_ != nullptr ? *judging_ : *all_; }
 
  private:
   SearchSamples() = default;
-  [[nodiscard]] const DataSet& judging() const { return judging_ != nullptr ? *judging_ : *all_; }
   [[nodiscard]] Expected<void> check_labels(const std::string& file) const;
 
   std::unique_ptr<DataSet> all_;

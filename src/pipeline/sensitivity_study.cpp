@@ -6,7 +6,9 @@
 #include <boost/pending/disjoint_sets.hpp>
 #include <filesystem>
 #include <numeric>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
@@ -179,11 +181,24 @@ Expected<std::uint64_t> fingerprint(const PreparedRun& run, const DataSet& data,
   return sensitivity_fingerprint(run.graph, data, settings);
 }
 
+// Of the first rank's file: ranks that know different layers would measure different ones.
+Expected<std::optional<std::string>> read_cache(const std::string& path, Ranks* ranks) {
+  constexpr std::string_view found = "found";
+  const auto read = [&]() -> Expected<std::string> {
+    std::error_code ignored;  // reading says more
+    if (!is_first(ranks) || !std::filesystem::exists(path, ignored)) return std::string();
+    return read_text(path).map([&](const std::string& text) { return std::string(found) + text; });
+  };
+  QUADRANT_TRY(const std::string text, ranks == nullptr ? read() : ranks->of_first(read()));
+  if (text.empty()) return std::nullopt;
+  return text.substr(found.size());
+}
+
 Expected<void> load(const std::string& path, SensitivityCache& cache, const PreparedRun& run) {
-  std::error_code ignored;  // reading says more
-  if (path.empty() || !std::filesystem::exists(path, ignored)) return {};
-  QUADRANT_TRY(const std::string text, read_text(path));
-  QUADRANT_TRY(SensitivityCache saved, parse_sensitivity(text));
+  if (path.empty()) return {};
+  QUADRANT_TRY(const std::optional<std::string> text, read_cache(path, run.context.ranks));
+  if (!text) return {};
+  QUADRANT_TRY(SensitivityCache saved, parse_sensitivity(*text));
   if (saved.fingerprint == cache.fingerprint) {
     QUADRANT_CHECK(check_outputs(saved, run.graph));
     cache = std::move(saved);
@@ -218,12 +233,17 @@ Expected<std::vector<LayerSensitivity>> measure(PreparedRun& run, const Runtime&
   QUADRANT_TRY(const std::vector<SensitivityLayer> layers, decide(alone, context.executor));
   SensitivityCache cache;
   QUADRANT_TRY(cache.fingerprint, fingerprint(run, data, options.settings));
+  if (context.ranks != nullptr) {
+    QUADRANT_CHECK(
+        context.ranks->check_same("a sample, or an option,", std::to_string(cache.fingerprint)));
+  }
   QUADRANT_CHECK(in_file(load(options.cache, cache, run), options.cache));
   return measure_sensitivity(
       run.graph, layers, [&](std::size_t layer) { return alone.quantize(layer); }, runtime, data,
-      {.executor = context.executor, .sink = context.sink, .cache = &cache},
+      {.executor = context.executor, .sink = context.sink, .ranks = context.ranks, .cache = &cache},
       [&]() -> Expected<void> {
         QUADRANT_CHECK(context.check_stop());
+        if (!is_first(context.ranks)) return {};
         return save(options.cache, cache);
       });
 }

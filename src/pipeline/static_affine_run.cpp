@@ -2,18 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "calibration/located.hpp"
 #include "ir/find_quantization.hpp"
+#include "pipeline/migration_run.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/prescribed.hpp"
-#include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
+#include "quadrant/pipeline/gather.hpp"
 #include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
@@ -76,20 +78,23 @@ bool has_calibration(const RunInputs& inputs) {
   return inputs.has_samples() || inputs.has_statistics();
 }
 
-Expected<StatisticsTable> observe(const SchemeSubject& subject,
-                                  std::span<const SchemeChoice> choices) {
-  const RunContext& context = subject.context;
-  bool histograms = false;
+// Whether one of the choices looks at more than the smallest and the largest value.
+Expected<bool> needs_histograms(std::span<const SchemeChoice> choices) {
+  bool needs = false;
   for (const SchemeChoice& choice : choices) {
     QUADRANT_TRY(const StaticAffineOptions options, static_affine_options(choice.options));
-    histograms = histograms || options.activations.method != EncodingMethod::minmax;
+    needs = needs || options.activations.method != EncodingMethod::minmax;
   }
-  QUADRANT_TRY(const auto data, open_samples(subject.request.inputs, subject.graph, context));
-  const Interpreter interpreter({}, context.run_memory);
-  return in_file(
-      calibrate(subject.graph, interpreter, *data,
-                {.histograms = histograms, .executor = context.executor, .sink = context.sink}),
-      subject.request.model);
+  return needs;
+}
+
+// migrate, for what the first choice makes of the graph.
+Expected<void> migrate_for(SchemeSubject& subject, std::span<const SchemeChoice> choices) {
+  QUADRANT_TRY(const StaticAffineOptions options, static_affine_options(choices[0].options));
+  const StaticCodes codes{.weight_bits = options.weights.bits,
+                          .activation_bits = options.activations.bits,
+                          .one_scale = options.weight_granularity == Granularity::Kind::tensor};
+  return migrate_activations(subject.graph, codes, subject.request.inputs, subject.context);
 }
 
 // What there is to say of one choice.
@@ -146,6 +151,31 @@ void add_steps(SchemeSubject& subject, const Optimizations& wanted, Prescribed p
 
 }  // namespace
 
+// Values go by their names, so ranges of a model that was changed since, or exported anew, can
+// serve.
+void tell_other_model(const SchemeSubject& subject, const StatisticsTable& statistics) {
+  const std::uint64_t saved = statistics.model_hash;
+  if (saved == 0 || subject.model_hash == 0 || saved == subject.model_hash) return;
+  subject.context.warn(
+      "these statistics were gathered on another model, of other contents: ranges may be others",
+      {.file = subject.request.inputs.calibration});
+}
+
+Expected<StatisticsTable> observe(const SchemeSubject& subject, bool histograms) {
+  const RunContext& context = subject.context;
+  QUADRANT_TRY(const auto data, open_samples(subject.request.inputs, subject.graph, context));
+  const Interpreter interpreter({}, context.run_memory);
+  return in_file(
+      gather_statistics({subject.graph, interpreter, *data}, {.histograms = histograms}, context),
+      subject.request.model);
+}
+
+void take_own_statistics(SchemeSubject& subject, StatisticsTable& statistics) {
+  statistics.merge(subject.statistics);
+  std::erase_if(subject.ungathered,
+                [&](const LeftAlone& each) { return statistics.find(each.name) != nullptr; });
+}
+
 Expected<void> check_static_affine(const RunRequest& request, const SchemeChoices& choices) {
   const RunInputs& inputs = request.inputs;
   const Optimizations wanted = optimizations_of(choices.model);
@@ -160,11 +190,16 @@ Expected<void> check_static_affine(const RunRequest& request, const SchemeChoice
                 {.file = inputs.calibration});
   }
   QUADRANT_CHECK(check(wanted));
+  const auto& schemes = request.recipe.recipe.schemes;
+  if (wanted.sequential &&
+      std::ranges::find(schemes, "weight_only", &SchemeChoice::scheme) == schemes.end()) {
+    return fail(ErrorCode::usage, "sequential is for weights alone: for the scheme weight_only");
+  }
   if (request.as_matmul_nbits) {
     return fail(ErrorCode::usage,
                 "MatMulNBits has codes of weights alone: it goes with the scheme weight_only");
   }
-  return check_options(choices.choices);
+  return check_options(choices);
 }
 
 // Ranges are found once, for all choices.
@@ -196,20 +231,22 @@ Expected<Registry> make_static_affine(SchemeSubject& subject, const SchemeChoice
   StatisticsTable statistics;
   if (inputs.has_statistics()) {
     QUADRANT_TRY(statistics, read_statistics_of(subject.graph, inputs.calibration));
+    tell_other_model(subject, statistics);
   }
   QUADRANT_TRY(MomentsTable moments,
                in_file(transform(subject.graph, wanted, path, context), path));
+  if (wanted.has("migrate")) QUADRANT_CHECK(in_file(migrate_for(subject, chosen.choices), path));
   subject.is_transformed = true;
   subject.has_calibrated = has_calibration(inputs);
   QUADRANT_CHECK(prescribed.check_names(subject.graph));
   if (inputs.has_samples()) {
-    QUADRANT_TRY(statistics, observe(subject, chosen.choices));
+    QUADRANT_TRY(const bool histograms, needs_histograms(chosen.choices));
+    QUADRANT_TRY(statistics, observe(subject, histograms || subject.request.wants_histograms));
   }
-  statistics.merge(subject.statistics);
-  std::erase_if(subject.ungathered,
-                [&](const LeftAlone& each) { return statistics.find(each.name) != nullptr; });
+  take_own_statistics(subject, statistics);
   SchemeData data;
   data.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
+  subject.observed = data.statistics;
   if (!inputs.encodings.empty()) {
     QUADRANT_TRY(data.prescribed, prescribed.table());
   }
@@ -220,7 +257,7 @@ Expected<Registry> make_static_affine(SchemeSubject& subject, const SchemeChoice
     add_notes(subject, choice.name, options);
   }
   add_steps(subject, wanted, std::move(prescribed), std::move(moments));
-  return make_registry(chosen.choices, data);
+  return chosen.make_registry(data);
 }
 
 }  // namespace quadrant::inline v0

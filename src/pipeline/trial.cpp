@@ -51,11 +51,12 @@ Expected<Trial> TrialSubject::made(const OptimizeSettings& settings, const DataS
 }
 
 Expected<OptimizeFigure> TrialSubject::figure(const Graph& graph, Judges judges,
-                                              const std::string& name) const {
+                                              const std::string& name, Ranks* ranks) const {
   CompareOptions comparing;
   comparing.names = {.first = request.model, .second = name};
   comparing.names.labels = options.labels_name;
   comparing.executor = context.executor;
+  comparing.ranks = ranks;
   comparing.labels = std::move(judges.labels);
   Graph real = graph;
   make_borders_real(real);

@@ -32,9 +32,10 @@ struct TrialSubject {
   [[nodiscard]] Expected<PreparedRun> prepared(const OptimizeSettings& settings,
                                                const DataSet& fitted) const;
   [[nodiscard]] Expected<Trial> made(const OptimizeSettings& settings, const DataSet& fitted) const;
-  /// How `graph`, called `name` in messages, agrees with the float model.
+  /// How `graph`, called `name` in messages, agrees with the float model; `ranks` that share the
+  /// samples, or null.
   [[nodiscard]] Expected<OptimizeFigure> figure(const Graph& graph, Judges judges,
-                                                const std::string& name) const;
+                                                const std::string& name, Ranks* ranks) const;
 };
 
 }  // namespace quadrant::inline v0

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
+#include <algorithm>
 #include <utility>
 
 #include "pipeline/weight_meter.hpp"
@@ -10,34 +10,33 @@
 
 namespace quadrant::inline v0 {
 
-Expected<std::vector<SchemeChoice>> weight_variants() {
-  QUADRANT_TRY(NamedRecipe preset, recipe_of_preset("mixed-4.5bit"));
-  return std::move(preset.recipe.schemes);
+Expected<std::vector<SchemeChoice>> weight_variants(std::string_view scheme,
+                                                    const SchemeTable& schemes) {
+  QUADRANT_TRY(const SchemeEntry* const entry, schemes.find(scheme));
+  if (entry->variants != nullptr) return entry->variants();
+  return fail(
+      ErrorCode::usage,
+      fmt::format("budgets choose among the ways to store a weight: {} has none", entry->name));
 }
 
-Expected<bool> is_of_variants(const Plan& plan) {
-  QUADRANT_TRY(const std::vector<SchemeChoice> variants, weight_variants());
-  bool is_same = plan.schemes.size() == variants.size();
-  for (std::size_t i = 0; is_same && i < variants.size(); ++i) {
-    is_same = plan.schemes[i].name == variants[i].name;
-  }
-  return is_same;
+bool is_of_variants(const Plan& plan, std::span<const SchemeChoice> variants) {
+  return std::ranges::equal(plan.schemes, variants, {}, &PlannedScheme::name, &SchemeChoice::name);
 }
 
-Expected<void> use_variants(PreparedRun& run) {
-  QUADRANT_TRY(const std::vector<SchemeChoice> variants, weight_variants());
-  QUADRANT_TRY(run.registry, make_registry(variants, run.weights));
+Expected<void> use_variants(PreparedRun& run, std::span<const SchemeChoice> variants) {
+  QUADRANT_TRY(run.registry, make_registry(variants, run.weights, run.context.all_schemes()));
   return {};
 }
 
-Expected<void> check_budget_recipe(const Recipe& recipe) {
+Expected<void> check_budget_recipe(const Recipe& recipe, const SchemeTable& schemes) {
   if (!recipe.gain.empty()) {
     return fail(ErrorCode::usage,
                 "a budget weighs bytes against errors by itself: a gain does not go with it");
   }
-  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
-  for (const SchemeChoice& choice : schemes.all) {
-    if (choice.scheme == "weight_only") continue;
+  QUADRANT_TRY(const RuleSchemes used, schemes_of(recipe, schemes));
+  for (const SchemeChoice& choice : used.all) {
+    QUADRANT_TRY(const SchemeEntry* const entry, schemes.find(choice.scheme));
+    if (entry->variants != nullptr) continue;
     return fail(ErrorCode::usage,
                 fmt::format("budgets choose among the ways to store a weight: they are for "
                             "weight_only, not for {}",
@@ -72,8 +71,8 @@ Expected<std::unique_ptr<WeightBudget>> WeightBudget::make(PreparedRun& run,
 Expected<std::unique_ptr<WeightBudget>> WeightBudget::make_in(PreparedRun& run,
                                                               const WeightBudgetOptions& options) {
   QUADRANT_CHECK(run.context.check_stop());
-  QUADRANT_CHECK(check_budget_recipe(run.recipe.recipe));
   const RunContext& context = run.context;
+  QUADRANT_CHECK(check_budget_recipe(run.recipe.recipe, context.all_schemes()));
   auto parts = std::make_unique<Parts>(context.run_memory);
   parts->data = options.data;
   if (options.data != nullptr) QUADRANT_CHECK(hold_constants(run.graph));

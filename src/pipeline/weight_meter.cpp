@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "numerics/moved_weight.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/agreement.hpp"
@@ -55,7 +56,7 @@ bool WeightMeter::knows(const Plan& plan) const {
   });
 }
 
-// The weight whose elements, in their order, are stored as the value `name`, and where its codes
+// The weight whose elements are stored as the value `name`, and where its codes
 // are; of what is not stored, nothing.
 WeightMeter::Stored WeightMeter::stored(std::string_view name, const Graph& quantized) const {
   const Graph& graph = subject_.graph;
@@ -67,13 +68,12 @@ WeightMeter::Stored WeightMeter::stored(std::string_view name, const Graph& quan
   if (value.is_absent()) return {};
   Value codes = value;
   if (graph.constant(value.node) == nullptr) {
-    // A reshape that stores a weight of its own; its codes stand behind the name.
+    // A move that stores a weight of its own; its codes stand behind the name.
     codes = quantized.find_value(name);
     if (!codes.is_absent() && quantized.kind(codes.node) == ops::Dequantize::kind) {
       codes = quantized.operands(codes.node)[0];
     }
-    const auto operands = graph.operands(value.node);
-    value = operands.empty() ? Value{} : operands[0];
+    value = moved_from(graph.ref(value.node)).result();
   }
   if (!is_codes(codes) || value.is_absent()) return {};
   const Constant* real = graph.constant(value.node);
@@ -101,7 +101,9 @@ Expected<void> WeightMeter::learn(const Plan& plan, const QuantizeResult& result
                       result.graph.type(codes).quantization, 0};
       QUADRANT_TRY(const Tensor held, Tensor::from_constant(weight->codes));
       QUADRANT_TRY(const Tensor floats, dequantize_tensor(held, weight->type));
-      QUADRANT_TRY(const std::vector<double> signal, read_reals(*subject_.graph.constant(real)));
+      const NodeRef stored_as = subject_.graph.ref(subject_.graph.find_value(planned.value).node);
+      QUADRANT_TRY(const Constant moved, moved_weight(stored_as, *subject_.graph.constant(real)));
+      QUADRANT_TRY(const std::vector<double> signal, read_reals(moved));
       QUADRANT_TRY(const std::vector<double> approximation, read_reals(floats.to_constant()));
       Agreement agreement;
       agreement.add(signal, approximation);
@@ -185,7 +187,9 @@ Expected<void> WeightMeter::measure_outputs(std::span<const Plan> plans,
                measure_sensitivity(
                    subject_.graph, layers, [&](std::size_t i) { return model_of(plans[i]); },
                    *subject_.runtime, *subject_.data,
-                   {.executor = &subject_.executor, .sink = subject_.context.sink},
+                   {.executor = &subject_.executor,
+                    .sink = subject_.context.sink,
+                    .ranks = subject_.context.ranks},
                    [this] { return subject_.context.check_stop(); }));
   for (std::size_t i = 0; i < plans.size(); ++i) {
     figures[i].output_error = worst_noise(subject_.graph, measured[i]);

@@ -11,10 +11,14 @@
 #include <utility>
 
 #include "calibration/located.hpp"
+#include "pipeline/migration_run.hpp"
 #include "pipeline/optimizations.hpp"
+#include "pipeline/sequential_rounding.hpp"
 #include "quadrant/calibration/compare.hpp"
-#include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/calibration/moments_file.hpp"
 #include "quadrant/numerics/round_weights.hpp"
+#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/gather.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "support/counted.hpp"
 
@@ -73,7 +77,7 @@ void tell_few(const SecondMomentsTable& moments, const std::string& path,
   std::size_t few = 0;
   for (const auto& [name, each] : moments.weights) {
     const auto columns = static_cast<std::int64_t>(each.layout().columns.size());
-    if (each.count(0) < columns) ++few;
+    if (!each.layout().matrices.empty() && each.count(0) < columns) ++few;
   }
   if (few == 0) return;
   context.note(
@@ -122,40 +126,9 @@ std::string_view rounding_of(const SchemeChoice& choice) {
   return word == nullptr ? std::string_view() : std::string_view(*word);
 }
 
-// Unless another scheme of the run has done so.
-Expected<void> transform_for(SchemeSubject& subject, const Optimizations& wanted) {
-  if (wanted.names.empty() || std::exchange(subject.is_transformed, true)) return {};
-  if (wanted.has("bc-analytic")) {
-    return fail(ErrorCode::impossible,
-                "bc-analytic knows what weights become in products on codes, not in weight_only: "
-                "optimize bc corrects biases on samples");
-  }
-  const std::string& path = subject.request.model;
-  QUADRANT_CHECK(in_file(transform(subject.graph, wanted, path, subject.context), path));
-  if (wanted.has("bc")) subject.steps.finish.push_back(checked_correction(subject));
-  return {};
-}
-
-Expected<std::shared_ptr<const SecondMomentsTable>> moments_of(SchemeSubject& subject) {
-  const RunContext& context = subject.context;
-  const std::string& path = subject.request.model;
-  QUADRANT_TRY(const auto samples, open_samples(subject.request.inputs, subject.graph, context));
-  const Interpreter interpreter({}, context.run_memory);
-  auto found = in_file(collect_second_moments(subject.graph, interpreter, *samples,
-                                              {.executor = context.executor, .sink = context.sink}),
-                       path);
-  if (!found) {
-    const bool cannot_run = found.error().code == ErrorCode::impossible;
-    if (cannot_run) found.error().message += "; with rounding nearest it is not run";
-    return fail(std::move(found).error());
-  }
-  tell_few(*found, path, context);
-  return std::make_shared<const SecondMomentsTable>(*std::move(found));
-}
-
 // The choices' methods, which round by these moments and log what that comes to.
 Expected<Registry> rounded_by(std::shared_ptr<const SecondMomentsTable> moments,
-                              SchemeSubject& subject, std::span<const SchemeChoice> choices) {
+                              SchemeSubject& subject, const SchemeChoices& chosen) {
   SchemeData data;
   data.moments = std::move(moments);
   const auto log = std::make_shared<RoundingLog>();
@@ -171,23 +144,71 @@ Expected<Registry> rounded_by(std::shared_ptr<const SecondMomentsTable> moments,
         tell(*log, model, context);
       });
   subject.weights = data;
-  return make_registry(choices, data);
+  return chosen.make_registry(data);
 }
 
 }  // namespace
 
-Expected<void> check_weight_only(const RunRequest& request, const SchemeChoices& choices) {
-  const Optimizations wanted = optimizations_of(choices.model);
+Expected<void> transform_for(SchemeSubject& subject, const Optimizations& wanted) {
+  if (wanted.names.empty() || std::exchange(subject.is_transformed, true)) return {};
+  if (wanted.has("bc-analytic")) {
+    return fail(
+        ErrorCode::impossible,
+        "bc-analytic knows what weights become in products on codes of static_affine, not in "
+        "other schemes: optimize bc corrects biases on samples");
+  }
+  const std::string& path = subject.request.model;
+  QUADRANT_CHECK(in_file(transform(subject.graph, wanted, path, subject.context), path));
+  if (wanted.has("bc")) subject.steps.finish.push_back(checked_correction(subject));
+  return {};
+}
+
+// Those that were saved.
+Expected<std::shared_ptr<SecondMomentsTable>> saved_moments(const SchemeSubject& subject) {
+  const std::string& file = subject.request.inputs.moments;
+  QUADRANT_TRY(SavedMoments saved, read_moments(file));
+  auto* const moments = std::get_if<SecondMomentsTable>(&saved);
+  if (moments == nullptr) {
+    return fail(ErrorCode::usage,
+                "this is the grid that moments are counted on: weights are rounded by moments",
+                {.file = file});
+  }
+  QUADRANT_CHECK(check_model(moments->model_hash, subject.model_hash, file));
+  QUADRANT_CHECK(in_file(check_moments(subject.graph, *moments), file));
+  tell_few(*moments, subject.request.model, subject.context);
+  return std::make_shared<SecondMomentsTable>(std::move(*moments));
+}
+
+Expected<std::shared_ptr<SecondMomentsTable>> moments_of(SchemeSubject& subject) {
+  const RunContext& context = subject.context;
+  const std::string& path = subject.request.model;
+  if (!subject.request.inputs.moments.empty()) return saved_moments(subject);
+  QUADRANT_TRY(const auto samples, open_samples(subject.request.inputs, subject.graph, context));
+  const Interpreter interpreter({}, context.run_memory);
+  auto found =
+      in_file(gather_moments({subject.graph, interpreter, *samples}, nullptr, context), path);
+  if (!found) {
+    const bool cannot_run = found.error().code == ErrorCode::impossible;
+    if (cannot_run) found.error().message += "; with rounding nearest it is not run";
+    return fail(std::move(found).error());
+  }
+  tell_few(*found, path, context);
+  return std::make_shared<SecondMomentsTable>(*std::move(found));
+}
+
+Expected<void> check_transform_for(const RunRequest& request, const Optimizations& wanted) {
   QUADRANT_CHECK(check(wanted));
   const RunInputs& inputs = request.inputs;
-  if (wanted.has("bc") && inputs.has_statistics()) {
-    return fail(ErrorCode::usage, "optimize bc runs the model: it needs samples, not statistics",
-                {.file = inputs.calibration});
+  if (!inputs.moments.empty() && (wanted.has("cle") || wanted.has("hba"))) {
+    return fail(ErrorCode::usage,
+                "optimize changes the values that were measured: it needs samples, not moments",
+                {.file = inputs.moments});
   }
-  if (wanted.has("bc") && !inputs.has_samples()) {
-    return fail(ErrorCode::usage, "optimize bc looks at what layers compute: it needs samples", {},
-                Remedy::give_samples);
-  }
+  return check_samples(wanted, inputs);
+}
+
+Expected<void> check_weight_only(const RunRequest& request, const SchemeChoices& choices) {
+  QUADRANT_CHECK(check_transform_for(request, optimizations_of(choices.model)));
   for (const SchemeChoice& choice : choices.choices) {
     const auto* const form = given<std::string>(choice.options, "form");
     if (request.as_matmul_nbits && form != nullptr && *form == "behind") {
@@ -195,19 +216,22 @@ Expected<void> check_weight_only(const RunRequest& request, const SchemeChoices&
                   "MatMulNBits has its scales in front: it does not go with the form 'behind'");
     }
   }
-  return check_options(choices.choices);
+  return check_options(choices);
 }
 
 Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices& chosen) {
   const RunInputs& inputs = subject.request.inputs;
   const auto choices = chosen.choices;
-  QUADRANT_CHECK(transform_for(subject, optimizations_of(chosen.model)));
+  const Optimizations wanted = optimizations_of(chosen.model);
+  const bool migrates = !subject.is_transformed && wanted.has("migrate");
+  QUADRANT_CHECK(transform_for(subject, wanted));
   const auto is_asked = [](const SchemeChoice& choice) {
     return !rounding_of(choice).empty() && rounding_of(choice) != "nearest";
   };
   const auto asked = std::ranges::find_if(choices, is_asked);
-  if (!inputs.has_samples() && !inputs.has_statistics()) {
-    if (asked == choices.end()) return make_registry(choices);
+  const bool has_moments = !inputs.moments.empty();
+  if (!inputs.has_samples() && !inputs.has_statistics() && !has_moments) {
+    if (asked == choices.end()) return chosen.make_registry();
     return fail(ErrorCode::usage,
                 fmt::format("rounding {} looks at what weights are multiplied by: it needs samples",
                             rounding_of(*asked)),
@@ -215,21 +239,44 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
   }
   const bool is_nearest = std::ranges::all_of(
       choices, [](const SchemeChoice& choice) { return rounding_of(choice) == "nearest"; });
-  if (is_nearest) {
-    QUADRANT_CHECK(open_samples(inputs, subject.graph, subject.context));
-    return make_registry(choices);
+  if (is_nearest && has_moments) {
+    return fail(ErrorCode::usage, "rounding nearest looks at no moments: leave them out",
+                {.file = inputs.moments});
   }
-  if (inputs.has_statistics()) {
+  if (is_nearest && wanted.sequential) {
+    return fail(ErrorCode::usage,
+                "sequential rounding is by samples, which rounding nearest does not look at");
+  }
+  if (wanted.sequential && has_moments) {
+    return fail(ErrorCode::usage,
+                "sequential rounding measures anew what is rounded already: it needs samples, not "
+                "moments",
+                {.file = inputs.moments});
+  }
+  if (is_nearest && !migrates) {
+    QUADRANT_CHECK(open_samples(inputs, subject.graph, subject.context));
+    return chosen.make_registry();
+  }
+  if (inputs.has_statistics() && !has_moments) {
     const bool is_said = std::ranges::any_of(
         choices, [](const SchemeChoice& choice) { return !rounding_of(choice).empty(); });
-    if (subject.has_calibrated && !is_said) return make_registry(choices);
+    if (subject.has_calibrated && !is_said) return chosen.make_registry();
     return fail(ErrorCode::usage,
                 "weight_only rounds weights by samples: statistics, which are of one value at a "
                 "time, are for static_affine ('quadrant list weight_only' shows the options)",
                 {.file = inputs.calibration});
   }
   QUADRANT_TRY(auto moments, moments_of(subject));
-  return rounded_by(std::move(moments), subject, choices);
+  if (migrates) {
+    QUADRANT_CHECK(in_file(migrate_weights(subject, *moments, choices), subject.request.model));
+  }
+  if (is_nearest) return chosen.make_registry();
+  if (wanted.sequential) {
+    QUADRANT_TRY(const auto samples, open_samples(inputs, subject.graph, subject.context));
+    QUADRANT_CHECK(
+        in_file(round_in_sequence(subject, *samples, choices, *moments), subject.request.model));
+  }
+  return rounded_by(std::move(moments), subject, chosen);
 }
 
 }  // namespace quadrant::inline v0

@@ -27,7 +27,8 @@ Error keyed(std::string_view key, Error error) {
 
 class SchemeResolver {
  public:
-  explicit SchemeResolver(const Recipe& recipe) : recipe_(recipe), found_{recipe.schemes, {}} {}
+  SchemeResolver(const Recipe& recipe, const SchemeTable& known)
+      : recipe_(recipe), known_(known), found_{recipe.schemes, {}} {}
 
   [[nodiscard]] Expected<RuleSchemes> run() && {
     for (std::size_t i = 0; i < recipe_.rules.size(); ++i) {
@@ -87,12 +88,12 @@ class SchemeResolver {
   [[nodiscard]] Expected<SchemeChoice> find(const std::string& name) const {
     const auto own = std::ranges::find(recipe_.schemes, name, &SchemeChoice::name);
     if (own != recipe_.schemes.end()) return *own;
-    if (const auto scheme = find_scheme(name)) {
+    if (const auto scheme = known_.find(name)) {
       return SchemeChoice{std::string((*scheme)->name), std::string((*scheme)->name), {}};
     }
     std::vector<std::string_view> names{"float"};
     for (const SchemeChoice& choice : recipe_.schemes) names.push_back(choice.name);
-    for (const SchemeEntry& scheme : known_schemes()) names.push_back(scheme.name);
+    for (const SchemeEntry& scheme : known_) names.push_back(scheme.name);
     return fail(ErrorCode::usage,
                 fmt::format("scheme: there is no scheme '{}': those of your own are defined under "
                             "'schemes'{}",
@@ -100,6 +101,7 @@ class SchemeResolver {
   }
 
   const Recipe& recipe_;
+  const SchemeTable& known_;
   RuleSchemes found_;
 };
 
@@ -121,28 +123,43 @@ std::span<const OptionSpec> recipe_model_options() {
       OptionSpec{.key = "optimize",
                  .kind = words,
                  .summary = "'cle' equalizes the channels of neighbouring layers, 'hba' moves high "
-                            "biases on to the next layer, 'bc' takes off biases what quantization "
-                            "shifts, on the samples of --calibration: slow; 'bc-analytic' from "
-                            "batch normalizations: fast",
-                 .words = {{"cle"}, {"hba"}, {"bc"}, {"bc-analytic"}},
+                            "biases on to the next layer, 'migrate' moves factors of channels from "
+                            "what products read into their weights, where codes are better then on "
+                            "the samples of --calibration, 'bc' takes off biases what quantization "
+                            "shifts, on these samples: slow; 'bc-analytic' from batch "
+                            "normalizations: fast",
+                 .words = {{"cle"}, {"hba"}, {"migrate"}, {"bc"}, {"bc-analytic"}},
                  .placeholder = "cle,hba,bc"},
       OptionSpec{.key = "relu6",
                  .kind = word,
                  .summary = "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit "
                             "for each channel, or a ReLU, which changes the model a little",
                  .words = {{"exact"}, {"relu"}},
-                 .fallback = "exact"}};
+                 .fallback = "exact"},
+      OptionSpec{.key = "sequential",
+                 .kind = flag,
+                 .summary = "Weights alone are rounded by what layers compute on where those "
+                            "before are rounded, and make up for that: the samples of "
+                            "--calibration run many times"},
+      OptionSpec{.key = "effort",
+                 .kind = word,
+                 .summary = "One word for other options, which count where they are given: no "
+                            "looking at samples but for ranges; weights rounded with error "
+                            "feedback, and biases corrected; or what does best, which takes longer",
+                 .words = {{"fast"}, {"balanced"}, {"best"}}}};
   return table;
 }
 
-Expected<RuleSchemes> schemes_of(const Recipe& recipe) { return SchemeResolver(recipe).run(); }
+Expected<RuleSchemes> schemes_of(const Recipe& recipe, const SchemeTable& schemes) {
+  return SchemeResolver(recipe, schemes).run();
+}
 
 std::optional<std::string> refusal_of_target_bits(double bits) {
   if (bits > 0 && bits <= most_target_bits) return std::nullopt;  // false for NaN
   return fmt::format("expected a number above 0, up to {}, found {}", most_target_bits, bits);
 }
 
-Expected<void> check(const Recipe& recipe) {
+Expected<void> check(const Recipe& recipe, const SchemeTable& schemes) {
   if (recipe.rules.size() > most_rules) {
     return fail(ErrorCode::usage,
                 fmt::format("{} rules: there can be {}", recipe.rules.size(), most_rules));
@@ -164,8 +181,8 @@ Expected<void> check(const Recipe& recipe) {
       return fail(ErrorCode::usage, fmt::format("target_bits: {}", *why));
     }
   }
-  QUADRANT_TRY(const RuleSchemes schemes, schemes_of(recipe));
-  for (const SchemeChoice& choice : schemes.all) QUADRANT_CHECK(check(choice));
+  QUADRANT_TRY(const RuleSchemes used, schemes_of(recipe, schemes));
+  for (const SchemeChoice& choice : used.all) QUADRANT_CHECK(check(choice, schemes));
   QUADRANT_CHECK(check_options(recipe_model_options(), recipe.model, "model"));
   for (std::size_t i = 0; i < recipe.rules.size(); ++i) {
     const auto& name = recipe.rules[i].match.name;

@@ -92,7 +92,7 @@ OptionValues read_options(ObjectReader& parent, const char* key,
   return values;
 }
 
-std::vector<SchemeChoice> read_schemes(ObjectReader& parent) {
+std::vector<SchemeChoice> read_schemes(ObjectReader& parent, const SchemeTable& known) {
   std::vector<SchemeChoice> schemes;
   std::optional<ObjectReader> reader = parent.optional_object("schemes");
   if (!reader) return schemes;
@@ -103,7 +103,7 @@ std::vector<SchemeChoice> read_schemes(ObjectReader& parent) {
     if (const auto status = check_choice_name(name); !status) {
       reader->refuse(name.c_str(), status.error().message);
     }
-    const auto scheme = find_scheme(choice.scheme);
+    const auto scheme = known.find(choice.scheme);
     if (scheme) {
       choice.scheme = (*scheme)->name;
       choice.options = read_options(*entry, "options", (*scheme)->options, (*scheme)->name);
@@ -167,15 +167,17 @@ RuleMatch read_match(ObjectReader& reader) {
 
 // The table of the scheme that a rule's options are of.
 Expected<const SchemeEntry*> scheme_of_rule(const std::vector<SchemeChoice>& schemes,
-                                            const std::vector<std::string>& names) {
+                                            const std::vector<std::string>& names,
+                                            const SchemeTable& known) {
   if (names.size() != 1) {
     return fail(ErrorCode::usage, "options go with one scheme, which they are of");
   }
   const auto own = std::ranges::find(schemes, names[0], &SchemeChoice::name);
-  return find_scheme(own == schemes.end() ? names[0] : own->scheme);
+  return known.find(own == schemes.end() ? names[0] : own->scheme);
 }
 
-RecipeRule read_rule(ObjectReader& reader, const std::vector<SchemeChoice>& schemes) {
+RecipeRule read_rule(ObjectReader& reader, const std::vector<SchemeChoice>& schemes,
+                     const SchemeTable& known) {
   RecipeRule rule;
   if (std::optional<ObjectReader> match = reader.optional_object("match")) {
     rule.match = read_match(*match);
@@ -185,7 +187,7 @@ RecipeRule read_rule(ObjectReader& reader, const std::vector<SchemeChoice>& sche
   rule.schemes = some_strings(reader, "scheme");
   if (rule.schemes == std::vector<std::string>{"float"}) rule.schemes.clear();
   if (has_member(reader, "options")) {
-    const auto scheme = scheme_of_rule(schemes, rule.schemes);
+    const auto scheme = scheme_of_rule(schemes, rule.schemes, known);
     if (scheme) {
       rule.options = read_options(reader, "options", (*scheme)->options, (*scheme)->name);
     } else {
@@ -199,11 +201,12 @@ RecipeRule read_rule(ObjectReader& reader, const std::vector<SchemeChoice>& sche
 }
 
 Expected<std::vector<RecipeRule>> read_rules(ObjectReader& parent,
-                                             const std::vector<SchemeChoice>& schemes) {
+                                             const std::vector<SchemeChoice>& schemes,
+                                             const SchemeTable& known) {
   std::vector<RecipeRule> rules;
   if (!has_member(parent, "rules")) return rules;
   for (ObjectReader& reader : parent.objects("rules")) {
-    rules.push_back(read_rule(reader, schemes));
+    rules.push_back(read_rule(reader, schemes, known));
     auto status = reader.finish();
     if (status) continue;
     Error error = std::move(status).error();
@@ -291,13 +294,13 @@ std::string print_match(const RuleMatch& match) {
   return to_json(match).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Expected<Recipe> parse_recipe(std::string_view text) {
+Expected<Recipe> parse_recipe(std::string_view text, const SchemeTable& schemes) {
   QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
   reader.check_format(recipe_format, recipe_version);
   Recipe recipe;
   recipe.description = optional_string(reader, "description");
-  recipe.schemes = read_schemes(reader);
+  recipe.schemes = read_schemes(reader, schemes);
   recipe.model = read_options(reader, "model", recipe_model_options(), "model");
   recipe.gain = optional_word(reader, "gain", recipe_gains());
   recipe.hardware = optional_string(reader, "hardware");
@@ -313,9 +316,9 @@ Expected<Recipe> parse_recipe(std::string_view text) {
   }
   (void)has_member(reader, "rules");
   QUADRANT_CHECK(reader.finish());
-  QUADRANT_TRY(recipe.rules, read_rules(reader, recipe.schemes));
+  QUADRANT_TRY(recipe.rules, read_rules(reader, recipe.schemes, schemes));
   QUADRANT_CHECK(reader.finish());
-  if (auto status = check(recipe); !status) {
+  if (auto status = check(recipe, schemes); !status) {
     return fail(ErrorCode::invalid_model, std::move(status).error().message);
   }
   return recipe;

@@ -75,9 +75,9 @@ Schema schema_of(std::span<const OptionSpec> options) {
 }
 
 // Which scheme it is decides which options there are.
-Schema scheme_choices() {
+Schema scheme_choices(const SchemeTable& known) {
   Schema choices = Schema::array();
-  for (const SchemeEntry& scheme : known_schemes()) {
+  for (const SchemeEntry& scheme : known) {
     Schema choice = object_of({{
                                    "scheme",
                                    {{"enum", {scheme.name, option_of(scheme.name)}}},
@@ -90,9 +90,9 @@ Schema scheme_choices() {
   return {{"oneOf", std::move(choices)}};
 }
 
-Schema rule_options() {
+Schema rule_options(const SchemeTable& known) {
   Schema choices = Schema::array();
-  for (const SchemeEntry& scheme : known_schemes()) choices.push_back(schema_of(scheme.options));
+  for (const SchemeEntry& scheme : known) choices.push_back(schema_of(scheme.options));
   return {{"description", "Options besides those of the one scheme that is named"},
           {"anyOf", std::move(choices)}};
 }
@@ -127,10 +127,10 @@ Schema match_schema() {
   return match;
 }
 
-Schema rule_schema() {
+Schema rule_schema(const SchemeTable& known) {
   Schema rule = object_of({{"match", match_schema()},
                            {"scheme", one_or_some({{"type", "string"}})},
-                           {"options", rule_options()},
+                           {"options", rule_options(known)},
                            {"may_match_nothing", {{"type", "boolean"}, {"default", false}}}});
   rule["properties"]["scheme"]["description"] =
       "Names of the recipe's schemes, among which selection chooses, or 'float'";
@@ -140,16 +140,16 @@ Schema rule_schema() {
 
 }  // namespace
 
-std::string print_recipe_schema() {
+std::string print_recipe_schema(const SchemeTable& known) {
   const Schema text{{"type", "string"}};
   Schema schemes{
       {"type", "object"},
       {"description", "What the run chooses from, wherever no rule says otherwise"},
       {"propertyNames",
        {{"pattern", "^[A-Za-z0-9_.-]+$"}, {"maxLength", 100}, {"not", {{"const", "float"}}}}},
-      {"additionalProperties", scheme_choices()},
+      {"additionalProperties", scheme_choices(known)},
       {"maxProperties", most_choices}};
-  Schema rules = list_of(rule_schema());
+  Schema rules = list_of(rule_schema(known));
   rules["maxItems"] = most_rules;
   rules["description"] = "The last rule that matches decides";
   const auto texts = [&](const char* description) {

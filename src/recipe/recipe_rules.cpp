@@ -218,11 +218,12 @@ class RuleMatcher {
 
 class RuleApplication {
  public:
-  RuleApplication(const RuleSubject& subject, const Recipe& recipe, std::string_view file)
-      : subject_(subject), graph_(subject.graph()), recipe_(recipe), file_(file) {}
+  RuleApplication(const RuleSubject& subject, const Recipe& recipe, std::string_view file,
+                  const SchemeTable& known)
+      : subject_(subject), graph_(subject.graph()), recipe_(recipe), file_(file), known_(known) {}
 
   [[nodiscard]] Expected<RuleDecisions> run() && {
-    QUADRANT_TRY(RuleSchemes schemes, schemes_of(recipe_));
+    QUADRANT_TRY(RuleSchemes schemes, schemes_of(recipe_, known_));
     everywhere_ = first(recipe_.schemes.size());
     for (std::vector<std::string>& names : schemes.rules) {
       allowed_.push_back(set_of(schemes.all, names));
@@ -305,7 +306,7 @@ class RuleApplication {
   [[nodiscard]] Expected<std::set<std::string, std::less<>>> find_kinds() const {
     std::set<std::string, std::less<>> kinds;
     for (const NodeId node : subject_.order()) kinds.emplace(graph_.kind(node));
-    for (const SchemeEntry& scheme : known_schemes()) {
+    for (const SchemeEntry& scheme : known_) {
       QUADRANT_TRY(const Registry registry, scheme.make({}, {}));
       for (const QuantizationMethod* const method : registry.methods()) kinds.emplace(method->op());
     }
@@ -377,6 +378,7 @@ class RuleApplication {
   const GraphView& graph_;
   const Recipe& recipe_;
   std::string_view file_;
+  const SchemeTable& known_;
   SchemeSet everywhere_ = 0;
   std::vector<SchemeSet> allowed_;   // by rule
   std::vector<std::uint32_t> last_;  // rule, by index of the node
@@ -387,9 +389,9 @@ class RuleApplication {
 }  // namespace
 
 Expected<RuleDecisions> apply_rules(const GraphView& graph, const Recipe& recipe,
-                                    std::string_view file) {
+                                    std::string_view file, const SchemeTable& schemes) {
   QUADRANT_TRY(const RuleSubject subject, RuleSubject::make(graph));
-  return RuleApplication(subject, recipe, file).run();
+  return RuleApplication(subject, recipe, file, schemes).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -76,13 +76,13 @@ Expected<void> check_choice_name(std::string_view name) {
   return {};
 }
 
-Expected<SchemeChoice> parse_scheme_choice(std::string_view text) {
+Expected<SchemeChoice> parse_scheme_choice(std::string_view text, const SchemeTable& schemes) {
   std::string_view rest = text;
   SchemeChoice choice;
   choice.name = take(rest, '=');
   QUADRANT_CHECK(check_choice_name(choice.name));
   const auto named = [&](Error error) { return fail(located(std::move(error), choice.name)); };
-  auto scheme = find_scheme(take(rest, ','));
+  auto scheme = schemes.find(take(rest, ','));
   if (!scheme) return named(std::move(scheme).error());
   choice.scheme = (*scheme)->name;
   while (!rest.empty()) {
@@ -93,7 +93,7 @@ Expected<SchemeChoice> parse_scheme_choice(std::string_view text) {
       return named({ErrorCode::usage, fmt::format("{} is given twice", option_of(key)), {}});
     }
   }
-  QUADRANT_CHECK(check(choice));
+  QUADRANT_CHECK(check(choice, schemes));
   return choice;
 }
 
@@ -105,16 +105,17 @@ std::string to_string(const SchemeChoice& choice) {
   return text;
 }
 
-Expected<void> check(const SchemeChoice& choice) {
+Expected<void> check(const SchemeChoice& choice, const SchemeTable& schemes) {
   QUADRANT_CHECK(check_choice_name(choice.name));
-  const auto scheme = find_scheme(choice.scheme);
+  const auto scheme = schemes.find(choice.scheme);
   if (!scheme) return fail(located(scheme.error(), choice.name));
   const auto made = (*scheme)->make(choice.options, {});
   if (!made) return fail(located(made.error(), choice.name));
   return {};
 }
 
-Expected<Registry> make_registry(std::span<const SchemeChoice> choices, const SchemeData& data) {
+Expected<Registry> make_registry(std::span<const SchemeChoice> choices, const SchemeData& data,
+                                 const SchemeTable& schemes) {
   if (choices.size() > most_choices) {
     return fail(ErrorCode::usage, fmt::format("{} schemes in one run: there can be {}",
                                               choices.size(), most_choices));
@@ -123,7 +124,7 @@ Expected<Registry> make_registry(std::span<const SchemeChoice> choices, const Sc
   registries.reserve(choices.size());
   for (const SchemeChoice& choice : choices) {
     QUADRANT_CHECK(check_choice_name(choice.name));
-    QUADRANT_TRY(const SchemeEntry* const scheme, find_scheme(choice.scheme));
+    QUADRANT_TRY(const SchemeEntry* const scheme, schemes.find(choice.scheme));
     auto made = scheme->make(choice.options, data);
     if (!made) return fail(located(std::move(made).error(), choice.name));
     registries.push_back(made->renamed(choice.name));

@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/recipe/recipe_json.hpp"
 #include "recipe/scheme_options.hpp"
 #include "support/near_names.hpp"
 
@@ -27,27 +32,114 @@ Expected<Registry> make_weight_only_registry(const OptionValues& values, const S
   return weight_only_registry(std::move(options));
 }
 
+// Those of the preset, which ONNX Runtime runs one and all.
+Expected<std::vector<SchemeChoice>> weight_only_variants() {
+  QUADRANT_TRY(const Preset* const preset, find_preset("mixed-4.5bit"));
+  QUADRANT_TRY(Recipe recipe, parse_recipe(preset->text));
+  return std::move(recipe.schemes);
+}
+
+// What rules and 'quadrant list' mean by a name already.
+constexpr std::array<std::string_view, 7> taken_names{
+    "fake_quantize", "float", "hardware", "operations", "presets", "qdq_fusion", "types"};
+
+bool is_key(std::string_view text) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  const auto is_part = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, is_part);
+}
+
+Expected<void> check_option_keys(std::span<const OptionSpec> options) {
+  std::set<std::string_view> keys;
+  for (const OptionSpec& option : options) {
+    if (!is_key(option.key)) {
+      return fail(ErrorCode::usage, fmt::format("'{}' is no name for an option: lower-case "
+                                                "letters, digits and '_', a letter first",
+                                                option.key));
+    }
+    std::vector<std::string> names{std::string(option.key)};
+    for (const OptionWord& word : option.words) {
+      if (option.words_are_flags) names.push_back(key_of(word.word));
+    }
+    for (const std::string& name : names) {
+      if (name == names[0] ? keys.insert(option.key).second : !keys.contains(name)) continue;
+      return fail(ErrorCode::usage, fmt::format("two of its options are called '{}'", name));
+    }
+  }
+  return {};
+}
+
+Expected<void> check_entry(const SchemeEntry& scheme) {
+  const auto gains = recipe_gains();
+  if (std::ranges::find(gains, scheme.gain) == gains.end()) {
+    return fail(ErrorCode::usage, fmt::format("there is no gain '{}'{}", scheme.gain,
+                                              did_you_mean_or_all(scheme.gain, gains)));
+  }
+  QUADRANT_CHECK(check_option_keys(scheme.options));
+  if (scheme.make == nullptr) return fail(ErrorCode::usage, "it has no function 'make'");
+  QUADRANT_CHECK(scheme.make({}, {}));
+  return {};
+}
+
 }  // namespace
 
-std::span<const SchemeEntry> known_schemes() {
-  static const std::array schemes{
-      SchemeEntry{"static_affine",
-                  "weights and activations become integers, by the ranges seen on sample data",
-                  "operations", true, static_affine_option_table(), make_static_affine_registry},
-      SchemeEntry{"weight_only",
-                  "weights become integers with shared scales; activations stay float", "bytes",
-                  false, weight_only_option_table(), make_weight_only_registry}};
+SchemeTable::SchemeTable()
+    : schemes_{
+          {.name = "static_affine",
+           .summary = "weights and activations become integers, by the ranges seen on sample data",
+           .gain = "operations",
+           .needs_data = true,
+           .options = static_affine_option_table(),
+           .make = make_static_affine_registry},
+          {.name = "weight_only",
+           .summary = "weights become integers with shared scales; activations stay float",
+           .gain = "bytes",
+           .options = weight_only_option_table(),
+           .make = make_weight_only_registry,
+           .takes_moments = true,
+           .variants = weight_only_variants}} {}
+
+Expected<void> SchemeTable::add(SchemeEntry scheme) {
+  if (!is_key(scheme.name)) {
+    return fail(ErrorCode::usage, fmt::format("'{}' is no name for a scheme: lower-case letters, "
+                                              "digits and '_', a letter first",
+                                              scheme.name));
+  }
+  const bool is_taken =
+      std::ranges::find(taken_names, scheme.name) != taken_names.end() ||
+      std::ranges::find(schemes_, scheme.name, &SchemeEntry::name) != schemes_.end();
+  if (is_taken) {
+    return fail(ErrorCode::usage,
+                fmt::format("no scheme can be called '{}': there is one of that name, or another "
+                            "thing",
+                            scheme.name));
+  }
+  if (auto checked = check_entry(scheme); !checked) {
+    checked.error().message = fmt::format("scheme {}: {}", scheme.name, checked.error().message);
+    return checked;
+  }
+  schemes_.push_back(scheme);
+  return {};
+}
+
+Expected<const SchemeEntry*> SchemeTable::find(std::string_view name) const {
+  const std::string wanted = key_of(name);
+  const auto found = std::ranges::find(schemes_, wanted, &SchemeEntry::name);
+  if (found != schemes_.end()) return &*found;
+  std::vector<std::string_view> names;
+  names.reserve(schemes_.size());
+  for (const SchemeEntry& scheme : schemes_) names.push_back(scheme.name);
+  return fail(ErrorCode::usage,
+              fmt::format("there is no scheme '{}'{}", name, did_you_mean_or_all(wanted, names)));
+}
+
+const SchemeTable& known_schemes() {
+  static const SchemeTable schemes;
   return schemes;
 }
 
 Expected<const SchemeEntry*> find_scheme(std::string_view name) {
-  const std::string wanted = key_of(name);
-  const auto found = std::ranges::find(known_schemes(), wanted, &SchemeEntry::name);
-  if (found != known_schemes().end()) return &*found;
-  std::vector<std::string_view> names;
-  for (const SchemeEntry& scheme : known_schemes()) names.push_back(scheme.name);
-  return fail(ErrorCode::usage,
-              fmt::format("there is no scheme '{}'{}", name, did_you_mean_or_all(wanted, names)));
+  return known_schemes().find(name);
 }
 
 }  // namespace quadrant::inline v0

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "recipe/hash_text.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::inline v0 {
@@ -62,20 +62,6 @@ bool can_be_written(const std::vector<ValueAgreement>& outputs) {
     return std::isfinite(sums.signal) && std::isfinite(sums.approximation) &&
            std::isfinite(sums.product) && std::isfinite(sums.noise);
   });
-}
-
-// Sixteen hexadecimal digits: JSON's numbers are doubles to many programs.
-std::string print_hash(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
-
-std::uint64_t read_hash(ObjectReader& reader, const char* key) {
-  const std::string text = reader.string(key);
-  std::uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value, 16);
-  if (error != std::errc() || stop != end) {
-    reader.refuse(key, "must be a hexadecimal number");
-  }
-  return value;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "recipe/hash_text.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::inline v0 {
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 using Bins = std::vector<std::uint64_t>;
 
 constexpr std::string_view statistics_format = "quadrant.statistics";
-constexpr std::int64_t statistics_version = 1;
+constexpr std::int64_t statistics_version = 2;
 // Far more than models have. A line takes a hundred bytes in the file, and 128 KiB in memory.
 constexpr std::size_t most_values = 65536;
 
@@ -84,6 +85,13 @@ ExactSum read_sum(ObjectReader& reader, const char* key, const std::string& text
   const std::optional<ExactSum> sum = ExactSum::from_hex(text);
   if (!sum) reader.refuse(key, "expected a number such as \"-0x3p-1\"");
   return sum.value_or(ExactSum{});
+}
+
+// Which had no hash.
+bool is_first_version(const nlohmann::json& document) {
+  if (!document.is_object()) return false;
+  const auto found = document.find("version");
+  return found != document.end() && *found == 1;
 }
 
 // Each run is in front of the next, and inside of the bins.
@@ -186,9 +194,13 @@ Expected<TensorStatistics> read_statistics(ObjectReader& reader) {
 
 std::string print_statistics(const StatisticsTable& table) {
   std::string text = fmt::format(
-      "{{\n  \"format\": \"{}\",\n  \"version\": {},\n  \"model\": {},\n  \"samples\": {},\n"
+      "{{\n  \"format\": \"{}\",\n  \"version\": {},\n  \"model\": {},\n{}  \"samples\": {},\n"
       "  \"values\": [",
-      statistics_format, statistics_version, line_of(table.model), table.samples);
+      statistics_format, statistics_version, line_of(table.model),
+      table.model_hash == 0
+          ? std::string()
+          : fmt::format("  \"model_hash\": \"{}\",\n", print_hash(table.model_hash)),
+      table.samples);
   const char* separator = "\n    ";
   for (const auto& [name, statistics] : table.values) {
     text += separator + line_of(to_json(name, statistics));
@@ -200,9 +212,12 @@ std::string print_statistics(const StatisticsTable& table) {
 Expected<StatisticsTable> parse_statistics(std::string_view text) {
   QUADRANT_TRY(const nlohmann::json document, parse_json(text));
   ObjectReader reader(document, "$");
-  reader.check_format(statistics_format, statistics_version);
+  reader.check_format(statistics_format, is_first_version(document) ? 1 : statistics_version);
   StatisticsTable table;
   table.model = reader.string("model");
+  if (reader.optional_member("model_hash") != nullptr) {
+    table.model_hash = read_hash(reader, "model_hash");
+  }
   table.samples = reader.count("samples");
   std::vector<ObjectReader> values = reader.objects("values");
   if (values.size() > most_values) {

@@ -67,6 +67,25 @@ TEST_CASE("0.1: statistics") {
   CHECK(refused.error().code == ErrorCode::usage);
 }
 
+TEST_CASE("0.1: statistics of the second version, which know their model") {
+  const StatisticsTable table = value_of(read_statistics(golden("statistics-2.json")));
+  CHECK(table.model_hash == 0xDEADBEEF);
+  CHECK(table.values == value_of(read_statistics(golden("statistics.json"))).values);
+}
+
+TEST_CASE("0.1: second moments") {
+  const auto table = std::get<SecondMomentsTable>(value_of(read_moments(golden("moments"))));
+  CHECK(table.model == "model.onnx");
+  CHECK(table.model_hash == 0xC0FFEE);
+  CHECK(table.samples == 3);
+  CHECK(table.left == std::vector<LeftAlone>{{"a", "why"}});
+  REQUIRE(table.find("w") != nullptr);
+  CHECK(table.find("w")->mean(0) == std::vector<double>{0.0625, 0.125, 0.125, 0.25});
+  REQUIRE(table.find("v") != nullptr);
+  CHECK(table.find("v")->count(0) == 2);
+  CHECK(table.find("v")->mean(0) == std::vector<double>{0.15625, 0.0625, 0.0625, 0.5});
+}
+
 TEST_CASE("0.1: what sensitivity measured") {
   const Graph graph = test::parsed(R"(
     %x: tensor<2x4xf32> = input()

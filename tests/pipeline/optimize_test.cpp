@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <span>
@@ -135,6 +136,57 @@ std::string file_of(const Graph& graph) {
   const test::TemporaryFolder folder;
   value_of(write_onnx(graph, folder / "m.onnx"));
   return folder.read("m.onnx");
+}
+
+// Counts how often one of others' samples is read.
+class CountedData final : public DataSet {
+ public:
+  explicit CountedData(const DataSet& samples) : samples_(samples) {}
+  [[nodiscard]] std::size_t size() const override { return samples_.size(); }
+  [[nodiscard]] Expected<Sample> sample(std::size_t i) const override {
+    ++read_;
+    return samples_.sample(i);
+  }
+  [[nodiscard]] std::string name(std::size_t i) const override { return samples_.name(i); }
+  [[nodiscard]] std::size_t read() const { return read_; }
+
+ private:
+  const DataSet& samples_;
+  mutable std::size_t read_ = 0;
+};
+
+struct Notes final : Sink {
+  void report(const Diagnostic& diagnostic) override { told += diagnostic.message; }
+  std::string told;
+};
+
+void check_same(const OptimizeFigure& a, const OptimizeFigure& b) {
+  CHECK(a.outputs == b.outputs);
+  CHECK(a.before == b.before);
+  CHECK(a.after == b.after);
+}
+
+// But for the seconds that it took.
+void check_same(const Optimized& a, const Optimized& b) {
+  CHECK(file_of(a.graph) == file_of(b.graph));
+  CHECK(a.recipe == b.recipe);
+  CHECK(a.best == b.best);
+  CHECK(a.fitted == b.fitted);
+  CHECK(a.is_share_too_small == b.is_share_too_small);
+  REQUIRE(a.attempts.size() == b.attempts.size());
+  for (std::size_t i = 0; i < a.attempts.size(); ++i) {
+    const OptimizeAttempt& one = a.attempts[i];
+    const OptimizeAttempt& other = b.attempts[i];
+    CHECK(one.settings == other.settings);
+    check_same(one.judged, other.judged);
+    check_same(one.fitted, other.fitted);
+    check_same(one.held_back.value_or(OptimizeFigure()),
+               other.held_back.value_or(OptimizeFigure()));
+    CHECK(one.weights == other.weights);
+    CHECK(one.quantized == other.quantized);
+    CHECK(one.is_float == other.is_float);
+    CHECK(one.refusal == other.refusal);
+  }
 }
 
 std::vector<Sample> chosen(const DataSet& samples, std::size_t turn) {
@@ -311,6 +363,64 @@ TEST_CASE("optimize: stopped, the best until then") {
   CHECK(none.error().code == ErrorCode::cancelled);
 }
 
+TEST_CASE("optimize: goes on from a checkpoint, wherever it was stopped") {
+  const test::TemporaryFolder folder;
+  for (const Case& of : {layers(1), with_logarithm()}) {
+    const Optimized whole = optimized(of, {.accept_sqnr_db = 200, .most_float = 1});
+    const std::size_t count = whole.attempts.size();
+    for (std::size_t stopped_at = 1; stopped_at <= count; ++stopped_at) {
+      CAPTURE(stopped_at);
+      const CountedData samples(*of.samples);
+      RunRequest request = of.request();
+      request.inputs.samples = &samples;
+      std::stop_source stop;
+      std::size_t told = 0;
+      OptimizeOptions options{.accept_sqnr_db = 200,
+                              .most_float = 1,
+                              .tried =
+                                  [&](const OptimizeAttempt&) {
+                                    if (++told == stopped_at) stop.request_stop();
+                                  },
+                              .checkpoint = {.path = folder / "search"}};
+      REQUIRE(
+          value_of(optimize(request, of.graph, options, {.stop = stop.get_token()})).is_stopped);
+      const std::size_t read_until_then = samples.read();
+      options.tried = nullptr;
+      Notes notes;
+      FileTransaction files;
+      const Optimized again =
+          value_of(optimize(request, of.graph, options, {.sink = &notes, .files = &files}));
+      CHECK(notes.told.find(fmt::format("goes on with what {} attempt{} came to", stopped_at,
+                                        stopped_at == 1 ? "" : "s")) != std::string::npos);
+      check_same(again, whole);
+      // All was measured; what is left is the file itself, fitted on more samples.
+      if (stopped_at == count) CHECK(samples.read() - read_until_then < read_until_then / 2);
+      CHECK(std::filesystem::exists(folder / "search"));
+      CHECK(files.commit());
+      CHECK(folder.names().empty());
+    }
+  }
+}
+
+TEST_CASE("optimize: a stop before there is a model again leaves the checkpoint") {
+  const test::TemporaryFolder folder;
+  const Case of = layers(1);
+  std::stop_source stop;
+  const OptimizeOptions options{.accept_sqnr_db = 200,
+                                .tried = [&](const OptimizeAttempt&) { stop.request_stop(); },
+                                .checkpoint = {.path = folder / "search"}};
+  REQUIRE(
+      value_of(optimize(of.request(), of.graph, options, {.stop = stop.get_token()})).is_stopped);
+  const std::string kept = folder.read("search");
+  FileTransaction files;
+  const auto none =
+      optimize(of.request(), of.graph, options, {.files = &files, .stop = stop.get_token()});
+  REQUIRE(!none);
+  CHECK(none.error().code == ErrorCode::cancelled);
+  CHECK(files.commit());
+  CHECK(folder.read("search") == kept);
+}
+
 TEST_CASE("optimize: a share is a share") {
   const Case of = layers(1, 1);
   for (const double share : {-0.1, 1.5, std::nan("")}) {
@@ -378,10 +488,7 @@ TEST_CASE("optimize: a share that allows no product says so") {
 
 TEST_CASE(
     "optimize: on the samples that it was fitted on it is not good enough, and a warning says so") {
-  struct Warnings final : Sink {
-    void report(const Diagnostic& diagnostic) override { told += diagnostic.message; }
-    std::string told{};
-  } warnings;
+  Notes warnings;
   const Case one = layers(1, 1);
   const Optimized done =
       value_of(optimize(one.request(), one.graph, {.accept_sqnr_db = -50}, {.sink = &warnings}));

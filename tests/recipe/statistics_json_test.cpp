@@ -28,7 +28,7 @@ TensorStatistics statistics_of(const Tensor& tensor, std::optional<std::int64_t>
 
 // The header's example.
 StatisticsTable small() {
-  StatisticsTable table{"model.onnx", 1, {}};
+  StatisticsTable table{"model.onnx", 1, {}, 0x00C0FFEE00C0FFEE};
   table.values.emplace(
       "x", statistics_of(floats({11}, {-0.5F, -0.5F, -0.5F, 0, 0, 0.125F, 513.0F / 4096, 1.75F,
                                        1.75F, 1.75F, 1.75F})));
@@ -38,8 +38,9 @@ StatisticsTable small() {
 const std::string small_text =
     "{\n"
     "  \"format\": \"quadrant.statistics\",\n"
-    "  \"version\": 1,\n"
+    "  \"version\": 2,\n"
     "  \"model\": \"model.onnx\",\n"
+    "  \"model_hash\": \"00c0ffee00c0ffee\",\n"
     "  \"samples\": 1,\n"
     "  \"values\": [\n"
     "    "
@@ -83,7 +84,7 @@ TEST_CASE("statistics are printed as documented") {
   CHECK(print_statistics({}) ==
         "{\n"
         "  \"format\": \"quadrant.statistics\",\n"
-        "  \"version\": 1,\n"
+        "  \"version\": 2,\n"
         "  \"model\": \"\",\n"
         "  \"samples\": 0,\n"
         "  \"values\": []\n"
@@ -100,6 +101,15 @@ TEST_CASE("statistics read back as they were") {
   }
 }
 
+TEST_CASE("the first version, which knew no hashes, is read") {
+  const std::string first = edited(edited(small_text, "\"version\": 2", "\"version\": 1"),
+                                   "  \"model_hash\": \"00c0ffee00c0ffee\",\n", "");
+  const Expected<StatisticsTable> table = parse_statistics(first);
+  REQUIRE(table);
+  CHECK(table->model_hash == 0);
+  CHECK(table->values == small().values);
+}
+
 TEST_CASE("statistics that were saved can be added to") {
   StatisticsTable expected = large();
   expected.merge(large());
@@ -114,8 +124,8 @@ TEST_CASE("what are no statistics is refused with its JSON path") {
   };
   CHECK(message("quadrant.statistics", "quadrant.plan") ==
         "$.format: expected \"quadrant.statistics\", found \"quadrant.plan\"");
-  CHECK(message("\"version\": 1", "\"version\": 2") ==
-        "$.version: this program reads version 1, the file is of version 2");
+  CHECK(message("\"version\": 2", "\"version\": 3") ==
+        "$.version: this program reads version 2, the file is of version 3");
   CHECK(message("\"samples\": 1", "\"samples\": -1") ==
         "$.samples: expected an integer that is not negative, found -1");
   CHECK(message("\"zeros\":2,", "") == "$.values[0]: 'zeros' is missing");

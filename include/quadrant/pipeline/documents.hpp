@@ -2,8 +2,10 @@
 // the file.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
+#include "quadrant/calibration/moments_file.hpp"
 #include "quadrant/engine/gains/hardware_profile.hpp"
 #include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/ir/graph.hpp"
@@ -21,7 +23,8 @@ struct NamedRecipe {
 };
 
 /// A recipe of a file.
-[[nodiscard]] Expected<NamedRecipe> read_recipe(const std::string& path);
+[[nodiscard]] Expected<NamedRecipe> read_recipe(const std::string& path,
+                                                const RunContext& context = {});
 /// One that comes with the library, called `preset int8`; `usage`, with near names, for another.
 [[nodiscard]] Expected<NamedRecipe> recipe_of_preset(const std::string& name);
 
@@ -32,9 +35,18 @@ struct NamedRecipe {
 [[nodiscard]] bool is_statistics_file(const std::string& path);
 /// What `print_statistics` printed.
 [[nodiscard]] Expected<StatisticsTable> read_statistics(const std::string& path);
-/// The same, of this model: `usage` for a value that it does not have.
+/// The same, of this model: `usage` for a value that it does not have, and where they were gathered
+/// on a model of another hash than `model_hash`, the graph's own when it was read; 0: not known.
 [[nodiscard]] Expected<StatisticsTable> read_statistics_of(const Graph& graph,
-                                                           const std::string& path);
+                                                           const std::string& path,
+                                                           std::uint64_t model_hash = 0);
+
+/// What `print_moments` printed, of whatever model.
+[[nodiscard]] Expected<SavedMoments> read_moments(const std::string& path);
+/// That what was read from `path` is of the model of this hash; `usage` where it is not. 0: not
+/// known.
+[[nodiscard]] Expected<void> check_model(std::uint64_t saved, std::uint64_t model,
+                                         const std::string& path);
 
 /// The profile of this name that comes with the library; otherwise the file is read.
 [[nodiscard]] Expected<HardwareProfile> read_hardware(const std::string& name_or_file,

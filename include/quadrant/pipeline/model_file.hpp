@@ -37,7 +37,8 @@ enum class ModelFormat : std::uint8_t {
 [[nodiscard]] ModelFormat read_format(const std::string& path);
 
 /// Contents stay in the file until they are needed: it must not change while the graph lives.
-/// Errors are those of the format's reader; `usage` for MLIR, which is written alone.
+/// Errors are those of the format's reader; `usage` for MLIR, which is written alone, and where
+/// ranks do not read the same model.
 [[nodiscard]] Expected<Graph> read_model(const std::string& path, const RunContext& context = {});
 
 /// What was written, in the terms of one format.
@@ -51,7 +52,8 @@ struct WriteModelOptions {
   bool qoperators = false;  ///< ONNX's operators on codes
 };
 
-/// In the format of `model_format(path)`. Files appear complete or not at all. `impossible` for
+/// In the format of `model_format(path)`. Files appear complete or not at all. On ranks, which all
+/// call it, ONNX is written by all, and other formats by the first. `impossible` for
 /// what the format cannot say.
 [[nodiscard]] Expected<WrittenModel> write_model(const Graph& graph, const std::string& path,
                                                  const WriteModelOptions& options = {},

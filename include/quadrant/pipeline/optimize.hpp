@@ -12,6 +12,7 @@
 #include "quadrant/calibration/classification.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/agreement.hpp"
+#include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/option_table.hpp"
 #include "quadrant/recipe/recipe.hpp"
@@ -85,6 +86,13 @@ struct OptimizeOptions {
   double most_float = 0.25;
   /// Hears of each attempt when it is made, in the thread of the call. May be empty.
   std::function<void(const OptimizeAttempt&)> tried{};
+  /// A file of what attempts came to, written after each, whatever its `every` says. If it is
+  /// there, the search goes on from it, whatever the number of ranks was, to the result of one that
+  /// was never stopped. Errors are those of `Gathering::checkpoint`: this one is of a model,
+  /// samples, labels, a recipe and the options above; what other files of the request and its
+  /// destination say is for `settings`. It goes in the same way, but not where a stop was asked
+  /// for.
+  CheckpointOptions checkpoint{};
 };
 
 /// What samples were for.

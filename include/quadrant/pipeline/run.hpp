@@ -46,6 +46,9 @@ struct RunRequest {
   /// that ONNX alone has are resolved where it has none of them.
   Destination destination{};
   bool as_matmul_nbits = false;  ///< products are to be written as com.microsoft.MatMulNBits
+  /// Values are counted in histograms, even where the recipe needs their ranges alone: for a
+  /// report.
+  bool wants_histograms = false;
 };
 
 /// A request in which `check_run` found no mistake.
@@ -98,7 +101,8 @@ struct PreparedRun {
   Couplings couplings;  ///< the model's own
   NamedRecipe recipe;   ///< of the request: what a user would save
   SchemeSteps steps;
-  SchemeData weights;  ///< what weight_only knows of the model
+  SchemeData weights;                                 ///< what weight_only knows of the model
+  std::shared_ptr<const StatisticsTable> statistics;  ///< that ranges were found by; may be null
   /// Of weight_only, of the last `quantize`; null: there were no samples.
   std::shared_ptr<RoundingLog> rounding;
   bool has_begun = false;  ///< `steps.before` have run, which they do once
@@ -128,11 +132,13 @@ struct PreparedRun {
                                                        const RunContext& context = {});
 
 /// What `model` of a recipe says, done to a float model: batch normalizations are folded, layers
-/// equalized, high biases absorbed. `path`: its file, for messages. `usage` where it contradicts
-/// itself.
+/// equalized, high biases absorbed, and factors of channels migrated for weights and activations of
+/// 8 bits. `path`: its file, for messages; `inputs`: samples, to migrate by. `usage` where it
+/// contradicts itself.
 [[nodiscard]] Expected<void> transform_model(Graph& model, const OptionValues& options,
                                              const std::string& path,
-                                             const RunContext& context = {});
+                                             const RunContext& context = {},
+                                             const RunInputs& inputs = {});
 /// Mistakes in that call that show without a model.
 [[nodiscard]] Expected<void> check_transform(const OptionValues& options);
 

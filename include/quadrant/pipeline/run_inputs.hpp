@@ -19,9 +19,14 @@ struct RunInputs {
   const DataSet* samples = nullptr;
   /// A file of encodings (AIMET's format) that count instead of what would be found. Empty: none.
   std::string encodings{};
+  /// A file of second moments of the model (`print_moments`), to round weights by in place of those
+  /// of the samples. Empty: none.
+  std::string moments{};
 
   [[nodiscard]] bool has_samples() const;
   [[nodiscard]] bool has_statistics() const;
+  /// Whether there are files that were gathered on a model, which must be this one.
+  [[nodiscard]] bool are_of_a_model() const { return has_statistics() || !moments.empty(); }
 };
 
 /// The samples that a caller names or lends, as the context says. Ends with

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
@@ -17,14 +19,15 @@
 
 namespace quadrant::inline v0 {
 
-/// The ways to store a weight among which a budget chooses where nobody says others, those of the
-/// preset `mixed-4.5bit`: 8 bits and 4, for channels and for blocks of 16 to 128. Every one of them
-/// is run by ONNX Runtime.
-[[nodiscard]] Expected<std::vector<SchemeChoice>> weight_variants();
+/// The ways to store a weight among which a budget chooses where nobody says others than a scheme.
+/// Those of weight_only are the preset `mixed-4.5bit`: 8 bits and 4, for channels and for blocks of
+/// 16 to 128. Every one of them is run by ONNX Runtime. `usage` for a scheme that has none.
+[[nodiscard]] Expected<std::vector<SchemeChoice>> weight_variants(
+    std::string_view scheme = "weight_only", const SchemeTable& schemes = known_schemes());
 /// Whether a plan is of these variants, and not of the run's own schemes.
-[[nodiscard]] Expected<bool> is_of_variants(const Plan& plan);
+[[nodiscard]] bool is_of_variants(const Plan& plan, std::span<const SchemeChoice> variants);
 /// Gives the run these variants to choose from.
-[[nodiscard]] Expected<void> use_variants(PreparedRun& run);
+[[nodiscard]] Expected<void> use_variants(PreparedRun& run, std::span<const SchemeChoice> variants);
 
 struct WeightBudgetOptions {
   /// Samples of `run.graph` to measure errors of outputs on. Null: errors of weights count. Not
@@ -72,6 +75,7 @@ struct BudgetDecision {
                                                         PreparedRun& run);
 
 /// `usage` for a recipe whose schemes are not all ways to store a weight, or that names a gain.
-[[nodiscard]] Expected<void> check_budget_recipe(const Recipe& recipe);
+[[nodiscard]] Expected<void> check_budget_recipe(const Recipe& recipe,
+                                                 const SchemeTable& schemes = known_schemes());
 
 }  // namespace quadrant::inline v0

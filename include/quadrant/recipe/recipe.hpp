@@ -39,7 +39,7 @@ struct RuleMatch {
 
 struct RecipeRule {
   RuleMatch match{};
-  /// Names of the recipe's schemes, or of known ones; selection chooses between several. None:
+  /// Names of the recipe's schemes, or of the table's; selection chooses between several. None:
   /// what matches stays float.
   std::vector<std::string> schemes{};
   OptionValues options{};  ///< besides those of the one scheme that is named
@@ -84,10 +84,12 @@ struct RuleSchemes {
 };
 /// A scheme that rule N makes of another by options of its own is called `NAME.N`, unless there is
 /// an equal one already.
-[[nodiscard]] Expected<RuleSchemes> schemes_of(const Recipe& recipe);
+[[nodiscard]] Expected<RuleSchemes> schemes_of(const Recipe& recipe,
+                                               const SchemeTable& schemes = known_schemes());
 
 /// That its schemes, rules and patterns are ones that there are: what shows without a model. Errors
 /// say which rule, and are `usage`.
-[[nodiscard]] Expected<void> check(const Recipe& recipe);
+[[nodiscard]] Expected<void> check(const Recipe& recipe,
+                                   const SchemeTable& schemes = known_schemes());
 
 }  // namespace quadrant::inline v0

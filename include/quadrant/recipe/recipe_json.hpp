@@ -34,10 +34,11 @@ namespace quadrant::inline v0 {
 /// other types, unknown schemes, options and words, patterns that are no regular expressions. All
 /// are `invalid_model` with the JSON path, and the number of the rule, in the message, and near
 /// names where there are some. Schemes come out in the order of their names.
-[[nodiscard]] Expected<Recipe> parse_recipe(std::string_view text);
+[[nodiscard]] Expected<Recipe> parse_recipe(std::string_view text,
+                                            const SchemeTable& schemes = known_schemes());
 
 /// The JSON Schema (draft 2020-12) of what `parse_recipe` reads. It holds no model, and does not
 /// know regular expressions or which names a recipe's own schemes have.
-[[nodiscard]] std::string print_recipe_schema();
+[[nodiscard]] std::string print_recipe_schema(const SchemeTable& schemes = known_schemes());
 
 }  // namespace quadrant::inline v0

@@ -43,6 +43,7 @@ struct RuleDecisions {
 /// with near names; so is a kind that neither the graph has nor a scheme knows.
 /// `O(rules * (nodes + edges))`.
 [[nodiscard]] Expected<RuleDecisions> apply_rules(const GraphView& graph, const Recipe& recipe,
-                                                  std::string_view file);
+                                                  std::string_view file,
+                                                  const SchemeTable& schemes = known_schemes());
 
 }  // namespace quadrant::inline v0

@@ -18,7 +18,7 @@ namespace quadrant::inline v0 {
 
 struct SchemeChoice {
   std::string name;    ///< in the run, in plans and explanations
-  std::string scheme;  ///< as in `known_schemes`
+  std::string scheme;  ///< as in its `SchemeTable`
   OptionValues options;
 
   friend bool operator==(const SchemeChoice&, const SchemeChoice&) = default;
@@ -33,15 +33,18 @@ inline constexpr std::size_t most_choices = 64;
 /// Reads `NAME=SCHEME,OPTION=VALUE,...`. Options go by the names of the command line, with `-` or
 /// `_`; a flag needs no value, and a word that is a flag there (`asymmetric`) no option. `usage`,
 /// with near names, for what is not known.
-[[nodiscard]] Expected<SchemeChoice> parse_scheme_choice(std::string_view text);
+[[nodiscard]] Expected<SchemeChoice> parse_scheme_choice(
+    std::string_view text, const SchemeTable& schemes = known_schemes());
 /// The same text again, in the order of the keys.
 [[nodiscard]] std::string to_string(const SchemeChoice& choice);
 
 /// That the scheme is known and its options go together. An error names the choice.
-[[nodiscard]] Expected<void> check(const SchemeChoice& choice);
+[[nodiscard]] Expected<void> check(const SchemeChoice& choice,
+                                   const SchemeTable& schemes = known_schemes());
 
 /// All of them in one run. `data` is for those that need it.
 [[nodiscard]] Expected<Registry> make_registry(std::span<const SchemeChoice> choices,
-                                               const SchemeData& data = {});
+                                               const SchemeData& data = {},
+                                               const SchemeTable& schemes = known_schemes());
 
 }  // namespace quadrant::inline v0

@@ -1,10 +1,15 @@
-// The library's schemes, with their options as data.
+// Schemes as data: the library's, and those of others beside them.
+//
+//   SchemeTable schemes;                          // the library's
+//   QUADRANT_CHECK(schemes.add(my::power_of_two()));
+//   const RunContext context{.schemes = &schemes};  // recipes, runs, budgets know it from here on
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/methods/static_affine.hpp"
@@ -16,6 +21,8 @@
 
 namespace quadrant::inline v0 {
 
+struct SchemeChoice;
+
 /// What schemes know of one model: no part of a recipe. May be null.
 struct SchemeData {
   std::shared_ptr<const StatisticsTable> statistics;
@@ -25,20 +32,48 @@ struct SchemeData {
   std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded{};
 };
 
-/// A scheme as people choose it.
+/// A scheme as people choose it. Refers to text that lives as long as the program.
 struct SchemeEntry {
   std::string_view name;     ///< as in recipes and `--scheme`, where `-` is as good as `_`
   std::string_view summary;  ///< in one line
-  std::string_view gain;     ///< the gain model that suits it
+  std::string_view gain;     ///< the gain model that suits it, one of `recipe_gains`
   bool needs_data = false;   ///< without statistics or prescribed encodings it does little
   std::span<const OptionSpec> options;
-  /// The methods with these options, or why they do not go together.
+  /// The methods with these options, or why they do not go together: options that are not of the
+  /// table are to be refused (`check_options`). `data` is empty where options are only checked.
   Expected<Registry> (*make)(const OptionValues& options, const SchemeData& data) = nullptr;
+  /// Gets the second moments of what weights are multiplied by, where there are samples.
+  bool takes_moments = false;
+  /// The ways to store a weight among which a budget chooses where the scheme alone is named; null:
+  /// it is no way to store a weight, and budgets refuse it.
+  Expected<std::vector<SchemeChoice>> (*variants)() = nullptr;
 };
 
-/// By name. Lives as long as the program.
-[[nodiscard]] std::span<const SchemeEntry> known_schemes();
-/// `-` and `_` being the same; an unknown one is a `usage` error with near names.
+/// The schemes that recipes and options can name. A value: readers may share it between threads.
+class SchemeTable {
+ public:
+  /// The library's own.
+  SchemeTable();
+
+  /// Adds one. `usage` where its name is none (lower-case letters, digits, `_`) or taken, its
+  /// options could not be told apart from another's on a command line, or `make` does not work
+  /// without options.
+  [[nodiscard]] Expected<void> add(SchemeEntry scheme);
+
+  [[nodiscard]] std::span<const SchemeEntry> all() const noexcept { return schemes_; }
+  [[nodiscard]] auto begin() const noexcept { return all().begin(); }
+  [[nodiscard]] auto end() const noexcept { return all().end(); }
+  /// `-` and `_` being the same; an unknown one is a `usage` error with near names. Entries move
+  /// when one is added.
+  [[nodiscard]] Expected<const SchemeEntry*> find(std::string_view name) const;
+
+ private:
+  std::vector<SchemeEntry> schemes_;  // the library's by name, then the others as they came
+};
+
+/// The library's. Lives as long as the program.
+[[nodiscard]] const SchemeTable& known_schemes();
+/// `SchemeTable::find` of the library's.
 [[nodiscard]] Expected<const SchemeEntry*> find_scheme(std::string_view name);
 
 /// The options as the scheme has them; `usage` for those that are wrong or do not go together.

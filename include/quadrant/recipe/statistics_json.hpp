@@ -2,8 +2,9 @@
 //
 //   {
 //     "format": "quadrant.statistics",
-//     "version": 1,
+//     "version": 2,
 //     "model": "model.onnx",
+//     "model_hash": "00c0ffee00c0ffee",
 //     "samples": 1,
 //     "values": [
 //       {"value": "x", "samples": 1, "min": -0.5, "max": 1.75, "sum": "0xb802p-13", "zeros": 2,
@@ -12,9 +13,10 @@
 //     ]
 //   }
 //
-// A value is one line. Its bins are runs: the index of the first, and the counts of it and those
-// behind it; Histogram says what the indices mean. Sums are exact, as ExactSum writes them. A value
-// with statistics by channel also has
+// `model_hash`, in base 16, tells the model from others; files of version 1, and tables of a
+// program that did not say it, have none. A value is one line. Its bins are runs: the index of the
+// first, and the counts of it and those behind it; Histogram says what the indices mean. Sums are
+// exact, as ExactSum writes them. A value with statistics by channel also has
 //
 //   "by_channel": {"axis": 1, "varying": false, "count": [..], "min": [..], "max": [..], "sum":
 //   [..]}

@@ -1,0 +1,57 @@
+// What samples tell of a model, gathered by all ranks of the context, each on a part of them.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/data_set.hpp"
+#include "quadrant/calibration/sample_part.hpp"
+#include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/run_context.hpp"
+#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace quadrant::inline v0 {
+
+/// A file of what was gathered so far, from which a call that was stopped goes on.
+struct CheckpointOptions {
+  std::string path{};        ///< empty: none is kept
+  std::size_t every = 1000;  ///< it is written, whole, after so many samples; not 0
+  /// What else the result depends on, with its name for people: {"the runtime", "interpreter"}.
+  std::vector<std::pair<std::string, std::string>> settings{};
+};
+
+/// What is run, and on which samples of a data set. Refers to what it is made with.
+struct Gathering {
+  const Graph& graph;
+  const Runtime& runtime;
+  const DataSet& samples;
+  SamplePart part{};  ///< of those: an empty one of several gives nothing, and is no error
+  /// If the file is there, the call goes on from it, whatever the number of ranks was; the result
+  /// is that of a call that was never stopped, but warnings are of the samples that run now. All
+  /// samples are read once more, to know them. `usage` where it was kept by another version, for
+  /// another model, other samples, values or settings, and says which; `invalid_model` where it
+  /// is damaged. It goes when the context's files are committed; without these it is the caller's
+  /// to remove. On ranks the first has it.
+  CheckpointOptions checkpoint{};
+};
+
+/// Calls of `quadrant/calibration/`, whose errors they hand on, with the context's executor and
+/// sink. On ranks they give the same as alone, bit by bit; each rank runs every size-th sample.
+/// `usage` where ranks have not the same samples, by their names.
+[[nodiscard]] Expected<StatisticsTable> gather_statistics(const Gathering& what,
+                                                          CalibrateOptions options,
+                                                          const RunContext& context);
+[[nodiscard]] Expected<MomentsGrid> gather_moments_grid(const Gathering& what,
+                                                        const RunContext& context);
+/// `grid`: to count on; null: one that is found first, on the same samples.
+[[nodiscard]] Expected<SecondMomentsTable> gather_moments(const Gathering& what,
+                                                          const MomentsGrid* grid,
+                                                          const RunContext& context);
+
+}  // namespace quadrant::inline v0

@@ -1,0 +1,139 @@
+#include "quadrant/recipe/scheme_table.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <string>
+
+#include "quadrant/recipe/recipe_json.hpp"
+#include "recipe/text.hpp"
+
+namespace quadrant {
+namespace {
+
+using test::mentions;
+
+std::span<const OptionSpec> width_option() {
+  static const std::array table{OptionSpec{.key = "width",
+                                           .kind = OptionSpec::Kind::integer,
+                                           .summary = "bits of a code",
+                                           .numbers = {4, 8},
+                                           .fallback = "8"}};
+  return table;
+}
+
+// weight_only, with one option of another name.
+Expected<Registry> make_narrow(const OptionValues& values, const SchemeData&) {
+  QUADRANT_CHECK(check_options(width_option(), values, "narrow"));
+  WeightOnlyOptions options;
+  if (const auto* width = given<std::int64_t>(values, "width")) {
+    options.bits = static_cast<int>(*width);
+  }
+  return weight_only_registry(options);
+}
+
+SchemeEntry narrow() {
+  return {.name = "narrow",
+          .summary = "a test's",
+          .gain = "bytes",
+          .options = width_option(),
+          .make = make_narrow};
+}
+
+std::string refused(const SchemeEntry& entry) {
+  SchemeTable schemes;
+  const auto added = schemes.add(entry);
+  REQUIRE_FALSE(added.has_value());
+  CHECK(added.error().code == ErrorCode::usage);
+  CHECK(schemes.all().size() == 2);
+  return added.error().message;
+}
+
+constexpr std::string_view recipe_text = R"({"format": "quadrant.recipe", "version": 1,
+  "schemes": {"thin": {"scheme": "narrow", "options": {"width": 4}}},
+  "rules": [{"match": {"name": "head"}, "scheme": "narrow"}]})";
+
+TEST_CASE("a scheme of one's own is named by recipes and choices") {
+  SchemeTable schemes;
+  REQUIRE(schemes.add(narrow()).has_value());
+  CHECK(schemes.all().size() == 3);
+  CHECK(schemes.find("narrow").value()->summary == "a test's");
+
+  const auto recipe = parse_recipe(recipe_text, schemes);
+  REQUIRE_MESSAGE(recipe.has_value(), recipe.error().message);
+  CHECK(recipe->schemes[0].options == OptionValues{{"width", std::int64_t{4}}});
+  CHECK(parse_recipe(print_recipe(*recipe), schemes) == *recipe);
+  const auto used = schemes_of(*recipe, schemes);
+  REQUIRE(used.has_value());
+  CHECK(used->all.size() == 2);
+  const auto registry = make_registry(used->all, {}, schemes);
+  REQUIRE(registry.has_value());
+
+  CHECK(parse_scheme_choice("n=narrow,width=4", schemes)->options.size() == 1);
+  const auto typo = parse_scheme_choice("n=narrow,widht=4", schemes);
+  REQUIRE_FALSE(typo.has_value());
+  CHECK(mentions(typo.error().message, "did you mean 'width'"));
+}
+
+TEST_CASE("the table is a value: others do not know the scheme") {
+  SchemeTable schemes;
+  REQUIRE(schemes.add(narrow()).has_value());
+  CHECK_FALSE(find_scheme("narrow").has_value());
+  CHECK_FALSE(SchemeTable().find("narrow").has_value());
+  const auto recipe = parse_recipe(recipe_text);
+  REQUIRE_FALSE(recipe.has_value());
+  CHECK(mentions(recipe.error().message, "no scheme 'narrow'"));
+  CHECK(mentions(SchemeTable(schemes).find("narow").error().message, "did you mean 'narrow'"));
+}
+
+TEST_CASE("the schema of recipes has its options") {
+  SchemeTable schemes;
+  REQUIRE(schemes.add(narrow()).has_value());
+  CHECK(mentions(print_recipe_schema(schemes), R"("width": {)"));
+  CHECK_FALSE(mentions(print_recipe_schema(), R"("width": {)"));
+}
+
+TEST_CASE("what the table cannot serve is refused when it is added") {
+  const auto with = [](auto change) {
+    SchemeEntry entry = narrow();
+    change(entry);
+    return entry;
+  };
+  const auto named = [&](std::string_view name) {
+    return with([&](SchemeEntry& entry) { entry.name = name; });
+  };
+  for (const char* const name : {"", "Narrow", "two words", "2bits", "a-b"}) {
+    CAPTURE(name);
+    CHECK(mentions(refused(named(name)), "no name for a scheme"));
+  }
+  for (const char* const name : {"weight_only", "float", "presets"}) {
+    CAPTURE(name);
+    CHECK(mentions(refused(named(name)), name));
+  }
+  CHECK(mentions(refused(with([](SchemeEntry& entry) { entry.gain = "byte"; })), "'bytes'"));
+  CHECK(mentions(refused(with([](SchemeEntry& entry) { entry.make = nullptr; })), "'make'"));
+  CHECK(mentions(refused(with([](SchemeEntry& entry) {
+                   entry.make = [](const OptionValues&, const SchemeData&) -> Expected<Registry> {
+                     return fail(ErrorCode::usage, "not today");
+                   };
+                 })),
+                 "scheme narrow: not today"));
+
+  const std::array twice{OptionSpec{.key = "side"}, OptionSpec{.key = "symmetry",
+                                                               .kind = OptionSpec::Kind::word,
+                                                               .words = {{"side"}, {"middle"}},
+                                                               .words_are_flags = true}};
+  CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = twice; })),
+                 "two of its options are called 'side'"));
+  const std::array same{OptionSpec{.key = "side"}, OptionSpec{.key = "side"}};
+  CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = same; })), "'side'"));
+  const std::array dashed{OptionSpec{.key = "a-b"}};
+  CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = dashed; })), "'a-b'"));
+
+  SchemeTable schemes;
+  REQUIRE(schemes.add(narrow()).has_value());
+  CHECK_FALSE(schemes.add(narrow()).has_value());
+}
+
+}  // namespace
+}  // namespace quadrant
