@@ -133,9 +133,10 @@ Expected<void> check_savable(const BudgetOptions& options, const DecisionOptions
 Expected<void> announce_variants(DecisionOptions& decision) {
   decision.meets_budgets = true;
   if (decision.recipe.scheme.empty()) return {};
-  QUADRANT_TRY(const SchemeEntry* const scheme, find_scheme(decision.recipe.scheme));
+  const SchemeTable& known = decision.schemes.known();
+  QUADRANT_TRY(const SchemeEntry* const scheme, known.find(decision.recipe.scheme));
   const std::string name(scheme->name);
-  QUADRANT_CHECK(check_budget_recipe({.schemes = {{name, name, {}}}}));
+  QUADRANT_CHECK(check_budget_recipe({.schemes = {{name, name, {}}}}, known));
   decision.takes_variants = true;
   const std::string given = decision.schemes.given_option(*scheme);
   if (given.empty()) return {};
@@ -168,7 +169,7 @@ Expected<std::optional<Budget>> read_budget(const BudgetOptions& options, const 
     QUADRANT_CHECK(check_no_budget(options));
     return std::optional<Budget>();
   }
-  QUADRANT_CHECK(check_budget_recipe(recipe));
+  QUADRANT_CHECK(check_budget_recipe(recipe, run.context.all_schemes()));
   QUADRANT_TRY(const Budget budget, parse_budget(all));
   return std::optional(budget);
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -12,12 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include "cli/checkpoint_options.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
+#include "cli/moments.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
+#include "quadrant/calibration/model_hash.hpp"
 #include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/recipe/statistics_json.hpp"
 #include "quadrant/report/table.hpp"
@@ -167,6 +172,25 @@ void warn_of_lost_channels(const Saved& saved, const StatisticsTable& table, Sin
                {.file = saved.path}});
 }
 
+/// `I/N`, from 1; nothing is all.
+Expected<SamplePart> parse_part(std::string_view text) {
+  if (text.empty()) return SamplePart{};
+  SamplePart part;
+  const char* const begin = text.data();
+  const char* const end = begin + text.size();
+  const auto index = std::from_chars(begin, end, part.index);
+  if (index.ec == std::errc() && index.ptr != end && *index.ptr == '/') {
+    const auto count = std::from_chars(index.ptr + 1, end, part.count);
+    const bool is_whole = count.ec == std::errc() && count.ptr == end;
+    if (is_whole && part.index >= 1 && part.index <= part.count) {
+      --part.index;
+      return part;
+    }
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("--part {}: it is written I/N, as 2/8: the second of eight", text));
+}
+
 class Calibrate final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
@@ -176,8 +200,13 @@ class Calibrate final : public Command {
         ->required()
         ->type_name("");
     cli::declare(*command, data_);
+    command
+        ->add_option("--part", part_,
+                     "Of N equal parts of the samples the I-th alone, from 1: all parts merged, in "
+                     "any order, are what one run gives")
+        ->type_name("I/N");
     declare_threads(*command, threads_);
-    command->add_option("-o,--output", output_, "File to save the statistics in (JSON)")
+    command->add_option("-o,--output", output_, "File to save the statistics in")
         ->type_name("FILE");
     command
         ->add_option("--merge", merged_,
@@ -185,39 +214,55 @@ class Calibrate final : public Command {
                      "file that is written")
         ->type_name("FILE")
         ->allow_extra_args(false);
+    cli::declare(*command, moments_);
+    cli::declare(*command, keep_);
     declare_runtime(*command, runtime_);
     declare_json(*command, json_);
     command->footer(
         "Examples:\n"
         "  quadrant calibrate model.onnx --data samples -o statistics.json\n"
         "  quadrant calibrate model.onnx --data more -o statistics.json --merge statistics.json\n"
-        "  quadrant calibrate model.onnx --merge statistics.json");
+        "  quadrant calibrate model.onnx --merge statistics.json\n"
+        "  quadrant calibrate model.onnx --data samples --part 2/8 -o part2.json\n"
+        "  quadrant calibrate model.onnx --data samples --moments -o model.moments\n"
+        "  quadrant calibrate model.onnx --data samples -o statistics.json --checkpoint 1000");
     return command;
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
   [[nodiscard]] std::string_view replaceable() const noexcept override { return "--merge"; }
 
   Expected<void> run(Console& console) override {
     const bool has_samples = !data_.path.empty() || data_.random != 0;
-    if (!has_samples && merged_.empty()) QUADRANT_CHECK(check(data_));
+    if (!has_samples && (merged_.empty() || keep_.every != 0)) QUADRANT_CHECK(check(data_));
+    QUADRANT_TRY(const SamplePart part, parse_part(part_));
+    console.use_threads(threads_);
+    if (moments_.moments) {
+      return run_moments(moments_, {model_, runtime_, data_, part, keep_, merged_, output_, json_},
+                         console);
+    }
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
+    QUADRANT_TRY(const std::uint64_t hash,
+                 in_file(model_hash(graph, console.context().executor), model_));
     StatisticsTable table;
     std::vector<Saved> merged;
     for (const std::string& path : merged_) {
-      QUADRANT_TRY(const StatisticsTable saved, read_statistics_of(graph, path));
+      QUADRANT_TRY(const StatisticsTable saved, read_statistics_of(graph, path, hash));
       merged.push_back(summary_of(saved, path));
       table.merge(saved);
     }
     if (has_samples) {
-      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, table, *runtime, console));
+      QUADRANT_TRY(const StatisticsTable gathered, gather(graph, table, *runtime, part, console));
       for (const Saved& saved : merged) warn_of_other_values(saved, gathered, console);
       table.merge(gathered);
     }
     for (const Saved& saved : merged) warn_of_lost_channels(saved, table, console);
     table.model = std::filesystem::path(model_).filename().string();
+    table.model_hash = hash;
+    if (!is_first(console.context().ranks)) return {};
     QUADRANT_TRY(const std::vector<Row> rows, rows_of(graph, table));
     if (!output_.empty()) QUADRANT_CHECK(console.write_text(output_, print_statistics(table)));
     print_result(table, rows, console);
@@ -226,13 +271,15 @@ class Calibrate final : public Command {
 
  private:
   [[nodiscard]] Expected<StatisticsTable> gather(const Graph& graph, const StatisticsTable& merged,
-                                                 const Runtime& runtime, Console& console) const {
+                                                 const Runtime& runtime, SamplePart part,
+                                                 Console& console) const {
     QUADRANT_TRY(const auto data, open_data(data_, graph, console));
     QUADRANT_TRY(std::vector<WatchedValue> watched, watched_like(graph, merged));
-    console.use_threads(threads_);
-    const CalibrateOptions options{
-        .values = std::move(watched), .executor = console.context().executor, .sink = &console};
-    return in_file(calibrate(graph, runtime, *data, options), model_);
+    QUADRANT_TRY(CheckpointOptions checkpoint,
+                 checkpoint_of(keep_, output_, runtime_, print_statistics(merged), console));
+    return in_file(gather_statistics({graph, runtime, *data, part, std::move(checkpoint)},
+                                     {.values = std::move(watched)}, console.context()),
+                   model_);
   }
 
   void print_result(const StatisticsTable& table, const std::vector<Row>& rows,
@@ -251,6 +298,9 @@ class Calibrate final : public Command {
 
   std::string model_;
   DataOptions data_;
+  std::string part_;
+  MomentsOptions moments_;
+  KeepOptions keep_;
   unsigned threads_ = 0;
   std::string output_;
   std::vector<std::string> merged_;

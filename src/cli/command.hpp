@@ -31,6 +31,9 @@ class Command {
   [[nodiscard]] virtual bool reads_models() const noexcept { return true; }
   /// Whether it may run them: those that do have --run-memory.
   [[nodiscard]] virtual bool runs_models() const noexcept { return false; }
+  /// Whether all ranks run it, where there are some, and share its work: the others are run by the
+  /// first alone.
+  [[nodiscard]] virtual bool shares_work() const noexcept { return false; }
   /// The argument whose files --output may name, which are then replaced; empty: none. Where that
   /// is `MODEL`, the command writes ONNX.
   [[nodiscard]] virtual std::string_view replaceable() const noexcept { return {}; }
@@ -39,23 +42,25 @@ class Command {
   [[nodiscard]] virtual ExitCode outcome() const noexcept { return ExitCode::done; }
 };
 
+/// `schemes` outlive the command.
 [[nodiscard]] std::unique_ptr<Command> make_inspect();
 [[nodiscard]] std::unique_ptr<Command> make_list();
-[[nodiscard]] std::unique_ptr<Command> make_plan();
-[[nodiscard]] std::unique_ptr<Command> make_explain();
-[[nodiscard]] std::unique_ptr<Command> make_quantize();
+[[nodiscard]] std::unique_ptr<Command> make_plan(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_explain(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_quantize(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_optimize();
 [[nodiscard]] std::unique_ptr<Command> make_diff();
 [[nodiscard]] std::unique_ptr<Command> make_run();
 [[nodiscard]] std::unique_ptr<Command> make_calibrate();
-[[nodiscard]] std::unique_ptr<Command> make_sensitivity();
+[[nodiscard]] std::unique_ptr<Command> make_sensitivity(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_compare();
 [[nodiscard]] std::unique_ptr<Command> make_diagnose();
 [[nodiscard]] std::unique_ptr<Command> make_placement();
 [[nodiscard]] std::unique_ptr<Command> make_encodings();
 [[nodiscard]] std::unique_ptr<Command> make_transform();
 [[nodiscard]] std::unique_ptr<Command> make_recipe();
-[[nodiscard]] std::unique_ptr<Command> make_pareto();
-[[nodiscard]] std::unique_ptr<Command> make_convert();
+[[nodiscard]] std::unique_ptr<Command> make_pareto(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_convert(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_options();
 
 }  // namespace quadrant::cli

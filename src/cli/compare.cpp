@@ -5,21 +5,27 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <string>
+#include <utility>
 
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
+#include "cli/report_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
 #include "quadrant/calibration/labels.hpp"
 #include "quadrant/ir/real_borders.hpp"
+#include "quadrant/pipeline/activation_study.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/comparison.hpp"
+#include "quadrant/report/comparison_page.hpp"
 #include "quadrant/report/saturation.hpp"
+#include "report/terminal_text.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -58,6 +64,11 @@ class Compare final : public Command {
         ->type_name("NAME");
     declare_detections(*command);
     declare_runtime(*command, runtime_);
+    command
+        ->add_option("--report", report_,
+                     "Save a page for a browser: the outputs, and of each quantized activation its "
+                     "range, what is clipped, and errors in and out")
+        ->type_name("FILE");
     declare_json(*command, json_);
     command->footer(
         "SQNR is 10 log10 of the power of MODEL_A's values by that of the differences.\n\n"
@@ -69,6 +80,7 @@ class Compare final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
@@ -82,17 +94,41 @@ class Compare final : public Command {
     console.use_threads(threads_);
     options.executor = console.context().executor;
     options.sink = &console;
-    QUADRANT_TRY(const Comparison comparison, compare(first, second, *runtime, *data, options));
-    if (json_) {
-      console.print_json(Json{
-          {"first", first_}, {"second", second_}, {"comparison", quadrant::to_json(comparison)}});
-    } else {
-      console.print(to_string(comparison));
+    options.ranks = console.context().ranks;
+    if (report_.empty()) {
+      QUADRANT_TRY(const Comparison found, compare(first, second, *runtime, *data, options));
+      print(found, console);
+      return {};
     }
+    QUADRANT_TRY(ActivationStudy found, study_activations(first, std::move(second), *runtime, *data,
+                                                          options, console.context()));
+    if (!layers_) found.comparison.layers.clear();
+    QUADRANT_CHECK(console.write_text(
+        report_, print_comparison_html(title(), found.comparison, found.activations)));
+    print(found.comparison, console);
     return {};
   }
 
  private:
+  [[nodiscard]] std::string title() const {
+    const auto name = [](const std::string& path) {
+      return std::filesystem::path(path).filename().string();
+    };
+    return name(second_) + " and " + name(first_);
+  }
+
+  void print(const Comparison& comparison, Console& console) const {
+    if (json_) {
+      console.print_json({{"first", first_},
+                          {"second", second_},
+                          {"comparison", quadrant::to_json(comparison)},
+                          {"report", path_json(report_)}});
+      return;
+    }
+    console.print(to_string(comparison));
+    if (!report_.empty()) console.print(fmt::format("\n  report in {}\n", printable(report_)));
+  }
+
   [[nodiscard]] Expected<void> warn_of_sums(const Graph& graph, Console& console) const {
     QUADRANT_TRY(const auto paired, in_file(paired_products(graph, read_format(second_)), second_));
     if (std::ranges::any_of(paired, &PairedProduct::can_saturate)) {
@@ -170,6 +206,7 @@ class Compare final : public Command {
   DetectionOutputs detections_;
   std::string objects_;
   std::string runtime_ = std::string(runtime_names.front());
+  std::string report_;
   bool json_ = false;
 };
 

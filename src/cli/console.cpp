@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include "quadrant/adapters/tbb.hpp"
@@ -81,6 +82,20 @@ void Console::report(const Diagnostic& diagnostic) {
   const std::string place = to_string(diagnostic.place);
   notes_ += fmt::format("{}: {}{}{}\n", severity_name(diagnostic.severity), printable(place),
                         place.empty() ? "" : ": ", printable(diagnostic.message));
+}
+
+Expected<void> Console::share_notes(Ranks& ranks) {
+  QUADRANT_TRY(const std::vector<std::string> of_ranks, ranks.gather(notes_));
+  std::string known = '\n' + notes_;
+  for (std::size_t rank = 1; rank < of_ranks.size(); ++rank) {
+    std::istringstream lines(of_ranks[rank]);
+    for (std::string line; std::getline(lines, line);) {
+      if (known.find('\n' + line + '\n') != std::string::npos) continue;
+      known += line + '\n';
+      notes_ += fmt::format("{} (rank {})\n", line, rank);
+    }
+  }
+  return {};
 }
 
 void Console::print_notes() { say(std::exchange(notes_, {})); }

@@ -45,6 +45,8 @@ class Console final : public Sink {
   void print_error(const Error& error);
   /// Whether all that was printed could be: a full disk only shows here.
   [[nodiscard]] Expected<void> flush();
+  /// The first rank gets the notes of the others that it has not itself. All ranks call it, once.
+  [[nodiscard]] Expected<void> share_notes(Ranks& ranks);
   /// Notes and warnings, to stderr.
   void print_notes();
 

@@ -11,12 +11,14 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/shape_options.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/lower_model.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/computation.hpp"
 #include "quadrant/report/summary.hpp"
+#include "quadrant/transforms/fix_shapes.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 
@@ -51,6 +53,8 @@ void remark_on_nothing(const Summary& summary, std::vector<std::string>& remarks
 
 class Convert final : public Command {
  public:
+  explicit Convert(const SchemeTable& schemes) : options_(schemes) {}
+
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("convert", "Write a model in another format");
     cli::declare(*command, options_);
@@ -66,18 +70,26 @@ class Convert final : public Command {
     command->add_flag("--repair-ranges", repairs_ranges_,
                       "Move the range of a fake_quantize of which real zero is no code, so that it "
                       "becomes codes, too; by at most half a step where zero lies inside");
+    command
+        ->add_option("--shape", shapes_,
+                     "Shape of an input of open extents, as x=1x3x224x224: the model gets it, and "
+                     "what follows from it. Repeatable")
+        ->type_name("INPUT=SHAPE")
+        ->allow_extra_args(false);
     declare_non_finite(*command, options_.non_finite);
     command->footer(
         "Examples:\n"
         "  quadrant convert model_qdq.onnx model.tflite\n"
         "  quadrant convert model.onnx model.tflite --scheme static-affine --calibration samples\n"
         "  quadrant convert model.tflite model.onnx\n"
+        "  quadrant convert model.onnx model.mlir --shape image=1x3x224x224\n"
         "  quadrant convert model.xml model.qd --target openvino-cpu");
     return command;
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     Destination& to = options_.destination;
@@ -90,6 +102,8 @@ class Convert final : public Command {
     console.use_threads(options_.threads);
     std::vector<std::string> remarks;
     QUADRANT_TRY(Graph graph, model(lowering.made_by, console, remarks));
+    QUADRANT_TRY(const auto shapes, parse_shapes(shapes_, graph));
+    QUADRANT_CHECK(in_file(fix_shapes(graph, shapes), options_.model));
     QUADRANT_TRY(const LoweredModel lowered,
                  lower_model(std::move(graph), to, lowering, console.context()));
     QUADRANT_TRY(
@@ -97,6 +111,7 @@ class Convert final : public Command {
         write_model(lowered.graph, output_,
                     {.qoperators = to.target == KernelsTarget(FusionTarget::onnx_qoperator)},
                     console.context()));
+    if (!is_first(console.context().ranks)) return {};
     // What the user can do something about comes first.
     remarks.insert(remarks.end(), lowered.remarks.begin(), lowered.remarks.end());
     written.remarks.insert(written.remarks.begin(), remarks.begin(), remarks.end());
@@ -175,11 +190,14 @@ class Convert final : public Command {
   std::string output_;
   std::string target_;
   std::string borders_;
+  std::vector<std::string> shapes_;
   bool repairs_ranges_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_convert() { return std::make_unique<Convert>(); }
+std::unique_ptr<Command> make_convert(const SchemeTable& schemes) {
+  return std::make_unique<Convert>(schemes);
+}
 
 }  // namespace quadrant::cli

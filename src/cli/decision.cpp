@@ -33,7 +33,7 @@ Expected<NamedRecipe> with_options(NamedRecipe meant, const DecisionOptions& opt
   }
   if (!options.policy.empty()) recipe.policy = options.policy;
   if (options.takes_variants) {
-    QUADRANT_TRY(recipe.schemes, weight_variants());
+    QUADRANT_TRY(recipe.schemes, weight_variants(options.recipe.scheme, options.schemes.known()));
   }
   if (options.budget) recipe.target_bits = options.budget->bits;
   if (!options.non_finite.empty()) {
@@ -60,7 +60,8 @@ RunRequest request_of(NamedRecipe meant, const DecisionOptions& options) {
           .own_excludes = options.scope.exclude.size(),
           .owns_hardware = !options.hardware.empty(),
           .destination = options.destination,
-          .as_matmul_nbits = options.format == "matmulnbits"};
+          .as_matmul_nbits = options.format == "matmulnbits",
+          .wants_histograms = options.wants_histograms};
 }
 
 Expected<void> check_budget(const NamedRecipe& meant) {
@@ -75,7 +76,7 @@ Expected<void> check_budget(const NamedRecipe& meant) {
 // What is saved can be read: of bits, options may say more than a recipe.
 Expected<void> check_savable(const DecisionOptions& options, const Recipe& recipe) {
   if (options.save_recipe.empty()) return {};
-  auto status = check(recipe);
+  auto status = check(recipe, options.schemes.known());
   if (!status) status.error().message = "--save-recipe: " + status.error().message;
   return status;
 }

@@ -24,6 +24,9 @@ struct TargetBits {
 };
 
 struct DecisionOptions {
+  /// `known` outlives the options.
+  explicit DecisionOptions(const SchemeTable& known) : schemes(known) {}
+
   std::string model;
   RecipeOptions recipe;
   Schemes schemes;
@@ -40,6 +43,7 @@ struct DecisionOptions {
   bool meets_budgets = false;
   std::optional<TargetBits> budget{};  ///< in place of the recipe's
   Destination destination{};
+  bool wants_histograms = false;      ///< of activations, for a report
   bool takes_variants = false;        ///< `weight_variants` in place of one scheme
   const CLI::App* command = nullptr;  ///< whose they are
 };

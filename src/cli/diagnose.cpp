@@ -58,6 +58,7 @@ class Diagnose final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     const RunContext& context = console.context();

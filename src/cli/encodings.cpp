@@ -51,7 +51,8 @@ class Encodings final : public Command {
     Expected<EncodingsFile> file = encodings_of(graph, &console);
     if (!file) return fail(located(std::move(file).error()));
     if (file->tensors.empty()) {
-      return fail(ErrorCode::usage, "the model has no quantized values: it has no encodings",
+      return fail(ErrorCode::usage,
+                  "the model has no values that are quantized to integers: it has no encodings",
                   {.file = model_});
     }
     const auto* const version = std::ranges::find(

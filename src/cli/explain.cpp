@@ -131,6 +131,8 @@ std::vector<ExplainedDifference> differences_from(const PreparedRun& subject, co
 
 class Explain final : public Command {
  public:
+  explicit Explain(const SchemeTable& schemes) : options_(schemes) {}
+
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("explain", "Say why values are quantized or are not");
     cli::declare(*command, options_);
@@ -337,6 +339,8 @@ class Explain final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_explain() { return std::make_unique<Explain>(); }
+std::unique_ptr<Command> make_explain(const SchemeTable& schemes) {
+  return std::make_unique<Explain>(schemes);
+}
 
 }  // namespace quadrant::cli

@@ -48,9 +48,9 @@ std::string print_options(const SchemeEntry& scheme) {
   return text;
 }
 
-std::string print_schemes() {
+std::string print_schemes(const SchemeTable& schemes) {
   Table table({{"scheme"}, {""}});
-  for (const SchemeEntry& scheme : known_schemes()) {
+  for (const SchemeEntry& scheme : schemes) {
     table.add({std::string(scheme.name), std::string(scheme.summary)});
   }
   return table.print() +
@@ -204,9 +204,9 @@ Json types_json() {
   return {{"types", std::move(list)}};
 }
 
-Json schemes_json() {
+Json schemes_json(const SchemeTable& schemes) {
   Json list = Json::array();
-  for (const SchemeEntry& scheme : known_schemes()) {
+  for (const SchemeEntry& scheme : schemes) {
     list.push_back({{"scheme", scheme.name}, {"summary", scheme.summary}});
   }
   return {{"schemes", std::move(list)}};
@@ -234,7 +234,11 @@ class List final : public Command {
   [[nodiscard]] bool reads_models() const noexcept override { return false; }
 
   Expected<void> run(Console& console) override {
-    if (scheme_.empty()) return show(console, schemes_json, print_schemes);
+    const SchemeTable& schemes = console.context().all_schemes();
+    if (scheme_.empty()) {
+      return show(
+          console, [&] { return schemes_json(schemes); }, [&] { return print_schemes(schemes); });
+    }
     if (const auto rules = find_target_scheme(scheme_)) {
       return show(console, [&] { return to_json(*rules); }, [&] { return cli::print(*rules); });
     }
@@ -247,7 +251,7 @@ class List final : public Command {
         return table.print() + "\n'quadrant recipe NAME' prints one, to start from.\n";
       });
     }
-    auto found = find_scheme(scheme_);
+    auto found = schemes.find(scheme_);
     if (!found) {
       std::vector<std::string_view> others = target_schemes();
       others.insert(others.end(), {operations, all_presets, all_hardware, all_types});

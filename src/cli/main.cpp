@@ -1,9 +1,3 @@
-#include "closed_streams.hpp"
-#include "run.hpp"
-#include "signals.hpp"
+#include "quadrant/command.hpp"
 
-int main(int argc, char** argv) {
-  quadrant::cli::hold_closed_streams();
-  quadrant::cli::handle_signals();
-  return quadrant::cli::run(argc, argv, stdout, stderr);
-}
+int main(int argc, char** argv) { return quadrant::run_command(argc, argv); }

@@ -5,11 +5,18 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
+#include "support/content_hash.hpp"
+#include "support/input_file.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -23,8 +30,8 @@ bool names_files(const CLI::Option& option) {
 }
 
 bool is_written(std::string_view name) {
-  constexpr std::array<std::string_view, 7> names{output,  "OUT",   "--save-recipe", "--report",
-                                                  "--dot", "--svg", "--cache"};
+  constexpr std::array<std::string_view, 8> names{
+      output, "OUT", "--save-recipe", "--report", "--dot", "--svg", "--cache", "--checkpoint-file"};
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -50,7 +57,39 @@ bool may_be_replaced(const std::string& name, const std::string& path) {
   return name != model || read_format(path) == ModelFormat::onnx;
 }
 
+// Samples may be large, and are told apart by their names.
+bool are_samples(const CLI::Option& option, const std::string& path) {
+  return option.get_type_name() == "PATH" && !is_statistics_file(path);
+}
+
+// Empty for a file that cannot be read: whoever needs it says why.
+std::string hash_of_file(const std::string& path) {
+  const auto file = InputFile::open(path);
+  if (!file) return {};
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 20U;
+  std::vector<std::byte> bytes(std::min(file->size(), at_once));
+  ContentHash hash;
+  for (std::uint64_t at = 0; at < file->size(); at += at_once) {
+    const auto part = std::span(bytes).first(std::min(file->size() - at, at_once));
+    if (!file->read(at, part)) return {};
+    hash.add(part);
+  }
+  return std::to_string(hash.value());
+}
+
 }  // namespace
+
+Expected<void> check_same_files(const CLI::App& command, Ranks& ranks) {
+  for (const CLI::Option* const option : command.get_options()) {
+    const bool is_read = names_files(*option) && !is_written(option->get_name());
+    if (!is_read || option->get_positional()) continue;
+    for (const std::string& path : option->results()) {
+      if (are_samples(*option, path)) continue;
+      QUADRANT_CHECK(ranks.check_same(path, hash_of_file(path)));
+    }
+  }
+  return {};
+}
 
 Expected<void> announce_files(const CLI::App& command, std::string_view replaceable,
                               FileTransaction& files) {

@@ -5,6 +5,7 @@
 
 #include "quadrant/support/expected.hpp"
 #include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
@@ -18,5 +19,10 @@ namespace quadrant::cli {
 /// model's data, is told by those who read it.
 [[nodiscard]] Expected<void> announce_files(const CLI::App& command, std::string_view replaceable,
                                             FileTransaction& files);
+
+/// That all ranks read the same contents from files that options name: recipes, statistics, plans,
+/// moments and so on. Not from models and samples, which those compare that read them. `usage`
+/// where a file differs, or one rank has it not.
+[[nodiscard]] Expected<void> check_same_files(const CLI::App& command, Ranks& ranks);
 
 }  // namespace quadrant::cli

@@ -6,10 +6,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/checkpoint_options.hpp"
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
@@ -69,6 +71,7 @@ class Optimize final : public Command {
         ->add_option("--save-recipe", save_recipe_,
                      "Write a recipe of what was found: 'quantize' makes the same with it")
         ->type_name("FILE");
+    declare_for_attempts(*command, keep_);
     cli::declare(*command, scope_);
     declare_json(*command, json_);
     declare_threads(*command, threads_);
@@ -82,22 +85,25 @@ class Optimize final : public Command {
         "activations and weights, unless they are given; equalized channels; with --kernels tflite "
         "16 bits; values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float; the "
         "fewest products in float. Ctrl-C ends the search: the best until then is written.\n\n"
-        "Example:\n"
-        "  quadrant optimize model.onnx -o small.onnx --calibration samples --accept-sqnr 25");
+        "Examples:\n"
+        "  quadrant optimize model.onnx -o small.onnx --calibration samples --accept-sqnr 25\n"
+        "  quadrant optimize model.onnx -o small.onnx --calibration samples --checkpoint");
     return command;
   }
 
   [[nodiscard]] bool wants_json() const noexcept override { return json_; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
-    const StopOnInterrupt interrupt;  // before there are threads
-    console.use_threads(threads_);
     RunContext& context = console.context();
-    context.stop = interrupt.token();
+    // Before there are threads. On ranks, which would not all hear of it, Ctrl-C ends the job.
+    std::optional<StopOnInterrupt> interrupt;
+    if (context.ranks == nullptr) context.stop = interrupt.emplace().token();
+    console.use_threads(threads_);
     const RunRequest request = requested();
     QUADRANT_CHECK(check_optimize(request, context));
     OptimizeOptions options{.data = {.calibration = data_},
@@ -108,11 +114,13 @@ class Optimize final : public Command {
                             .tried = [&](const OptimizeAttempt& attempt) {
                               console.print_progress(printable(line_of(attempt)) + '\n');
                             }};
+    QUADRANT_TRY(options.checkpoint, checkpoint_of(keep_, output_, console));
     if (!labels_.empty()) {
       QUADRANT_TRY(options.labels, read_labels(labels_));
     }
     QUADRANT_TRY(const Graph graph, read_model(model_, context));
     QUADRANT_TRY(const Optimized done, optimize(request, graph, options, context));
+    if (!is_first(context.ranks)) return {};
     if (!save_recipe_.empty()) {
       QUADRANT_CHECK(console.write_text(save_recipe_, print_recipe(done.recipe)));
     }
@@ -143,7 +151,7 @@ class Optimize final : public Command {
     return request;
   }
 
-  [[nodiscard]] static std::string verdict(const Optimized& done) {
+  [[nodiscard]] std::string verdict(const Optimized& done) const {
     const OptimizeAttempt& best = done.attempts[done.best];
     if (best.is_float) {
       return "nothing is quantized: 'quadrant explain' with --scheme static-affine and the same "
@@ -153,7 +161,10 @@ class Optimize final : public Command {
       return fmt::format("{} of the float model's outputs {} NaN: how good the rest is says little",
                          counted(nan, "element"), nan == 1 ? "is" : "are");
     }
-    if (done.is_stopped) return "stopped: the best until then";
+    if (done.is_stopped) {
+      return std::string("stopped: the best until then") +
+             (keep_.every != 0 ? "; the same call goes on" : "");
+    }
     if (done.is_good_enough) return "good enough";
     if (done.is_reached) return "good enough on what it was fitted on, which says little";
     std::string text = "all was tried" + finer_codes(done.recipe);
@@ -243,6 +254,7 @@ class Optimize final : public Command {
   std::string output_;
   std::string data_;
   std::string labels_;
+  KeepOptions keep_;
   ScopeOptions scope_;
   double accept_ = 0.5;
   double accept_sqnr_ = 30;

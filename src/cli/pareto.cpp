@@ -62,6 +62,8 @@ std::string plot(const std::vector<BudgetPoint>& points) {
 
 class Pareto final : public Command {
  public:
+  explicit Pareto(const SchemeTable& schemes) : options_(schemes) {}
+
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "pareto", "Show the least error that there is for each size of the file");
@@ -84,6 +86,7 @@ class Pareto final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(announce_frontier(options_));
@@ -96,6 +99,7 @@ class Pareto final : public Command {
                   "none of the schemes quantizes anything here: there is nothing to decide",
                   {.file = options_.model});
     }
+    if (!is_first(console.context().ranks)) return {};
     const std::vector<BudgetPoint> points = decided->study().frontier();
     QUADRANT_CHECK(write_pictures(decided->study(), points, console));
     if (options_.json) {
@@ -176,6 +180,8 @@ class Pareto final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_pareto() { return std::make_unique<Pareto>(); }
+std::unique_ptr<Command> make_pareto(const SchemeTable& schemes) {
+  return std::make_unique<Pareto>(schemes);
+}
 
 }  // namespace quadrant::cli

@@ -97,6 +97,8 @@ std::string print_text(const Graph& graph, const Plan& plan, std::optional<Gain>
 
 class MakePlan final : public Command {
  public:
+  explicit MakePlan(const SchemeTable& schemes) : options_(schemes) {}
+
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("plan", "Show, or save, what would be quantized");
     cli::declare(*command, options_);
@@ -176,6 +178,8 @@ class MakePlan final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_plan() { return std::make_unique<MakePlan>(); }
+std::unique_ptr<Command> make_plan(const SchemeTable& schemes) {
+  return std::make_unique<MakePlan>(schemes);
+}
 
 }  // namespace quadrant::cli

@@ -39,6 +39,7 @@ Json to_json(const OnnxWriteReport& report) {
           {"opset_read", report.opset_read},
           {"opset_written", report.opset_written},
           {"matmul_nbits", report.matmul_nbits},
+          {"matmul_bnb4", report.matmul_bnb4},
           {"unsigned_activations", report.unsigned_activations},
           {"rounded_products", report.rounded_products},
           {"dequantize_linear", report.dequantize_linear},
@@ -70,6 +71,8 @@ struct Sums {
 
 class Quantize final : public Command {
  public:
+  explicit Quantize(const SchemeTable& schemes) : options_(schemes) {}
+
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand("quantize", "Quantize a model");
     cli::declare(*command, options_);
@@ -85,9 +88,10 @@ class Quantize final : public Command {
     command
         ->add_option("--format", options_.format,
                      "How the file says it: QuantizeLinear and DequantizeLinear, or, for matrix "
-                     "products that can be, com.microsoft.MatMulNBits")
-        ->check(CLI::IsMember({"qdq", "matmulnbits"}).description(""))
-        ->type_name("qdq|matmulnbits")
+                     "products that can be, com.microsoft.MatMulNBits or MatMulBnb4; or, for "
+                     "weights of float8, arithmetic that is computed once")
+        ->check(CLI::IsMember({"qdq", "matmulnbits", "arithmetic"}).description(""))
+        ->type_name("qdq|matmulnbits|arithmetic")
         ->capture_default_str();
     command->add_flag(
         "--external-data", external_data_,
@@ -110,6 +114,7 @@ class Quantize final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
@@ -137,6 +142,7 @@ class Quantize final : public Command {
     if (has_plan) {
       QUADRANT_TRY(plan, read_plan(plan_path_));
     }
+    options_.wants_histograms = !side_.report.empty();
     QUADRANT_TRY(PreparedRun subject, prepare(options_, console));
     std::optional<MetBudget> decided;
     if (plan) {
@@ -151,12 +157,18 @@ class Quantize final : public Command {
                                                                 .store = &store,
                                                                 .is_to_be_used = !dry_run_}));
 
+    if (!is_first(console.context().ranks)) {
+      if (dry_run_) return {};
+      return write_onnx(result.graph, output_, write_options(console))
+          .map([](const OnnxWriteReport&) {});
+    }
     Summary summary = summarize(subject.graph, subject.registry, result);
     summary.file_bytes_before = model_bytes(options_.model, subject.graph);
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
                                  .analysis = result.analysis,
                                  .quantized = &result.graph,
+                                 .statistics = subject.statistics.get(),
                                  .model = options_.model,
                                  .gain_unit = std::string(subject.gains->unit()),
                                  .sink = &console};
@@ -193,13 +205,16 @@ class Quantize final : public Command {
     return folder.empty() ? "." : folder.string();
   }
   [[nodiscard]] OnnxWriteOptions format() const {
-    return {.external_from = external_from(), .matmul_nbits = options_.format == "matmulnbits"};
+    return {.external_from = external_from(),
+            .matmul_nbits = options_.format == "matmulnbits",
+            .small_floats_as_arithmetic = options_.format == "arithmetic"};
   }
   [[nodiscard]] OnnxWriteOptions write_options(Console& console) const {
     OnnxWriteOptions options = format();
     options.executor = console.context().executor;
     options.sink = &console;
     options.files = &console.files();
+    options.ranks = console.context().ranks;
     return options;
   }
 
@@ -250,6 +265,10 @@ class Quantize final : public Command {
     if (options_.format == "matmulnbits") {
       console.print(
           fmt::format("  {} became MatMulNBits\n", counted(written->matmul_nbits, "product")));
+      if (written->matmul_bnb4 > 0) {
+        console.print(
+            fmt::format("  {} became MatMulBnb4\n", counted(written->matmul_bnb4, "product")));
+      }
     }
     if (!written->fallback_reason.empty()) {
       console.print(fmt::format("  {}\n", printable(written->fallback_reason)));
@@ -269,6 +288,8 @@ class Quantize final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_quantize() { return std::make_unique<Quantize>(); }
+std::unique_ptr<Command> make_quantize(const SchemeTable& schemes) {
+  return std::make_unique<Quantize>(schemes);
+}
 
 }  // namespace quadrant::cli

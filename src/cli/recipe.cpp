@@ -42,12 +42,12 @@ class ShowRecipe final : public Command {
     if (recipe_.empty() == !schema_) {
       return fail(ErrorCode::usage, "recipe: either the name of a preset, a file, or --schema");
     }
-    std::string text = print_recipe_schema();
+    std::string text = print_recipe_schema(console.context().all_schemes());
     if (!schema_) {
       std::error_code ignored;  // reading says more
       const bool is_file = std::filesystem::exists(recipe_, ignored);
       QUADRANT_TRY(const NamedRecipe read, is_file || recipe_.ends_with(".json")
-                                               ? read_recipe(recipe_)
+                                               ? read_recipe(recipe_, console.context())
                                                : recipe_of_preset(recipe_));
       text = print_recipe(read.recipe);
     }

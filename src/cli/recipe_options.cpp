@@ -28,7 +28,7 @@ Expected<SchemeChoice> choice_of_preset(const std::string& name) {
                           preset.label));
 }
 
-Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix) {
+Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix, const SchemeTable& known) {
   Recipe recipe;
   for (const std::string& text : mix) {
     if (const std::size_t equals = text.find('='); equals != std::string::npos) {
@@ -39,7 +39,7 @@ Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix) {
                                 "its own, as --mix int8 --mix NAME=SCHEME,OPTION=VALUE",
                                 name));
       }
-      QUADRANT_TRY(recipe.schemes.emplace_back(), parse_scheme_choice(text));
+      QUADRANT_TRY(recipe.schemes.emplace_back(), parse_scheme_choice(text, known));
       continue;
     }
     std::string_view rest = text;
@@ -52,12 +52,12 @@ Expected<Recipe> recipe_of_mix(const std::vector<std::string>& mix) {
     }
   }
   std::ranges::sort(recipe.schemes, {}, &SchemeChoice::name);  // as a file has them
-  QUADRANT_CHECK(check(recipe));
+  QUADRANT_CHECK(check(recipe, known));
   return recipe;
 }
 
 Expected<NamedRecipe> recipe_of_scheme(const std::string& name, const Schemes& schemes) {
-  QUADRANT_TRY(const SchemeEntry* const scheme, find_scheme(name));
+  QUADRANT_TRY(const SchemeEntry* const scheme, schemes.known().find(name));
   NamedRecipe made;
   const std::string known(scheme->name);
   made.recipe.schemes.push_back({known, known, schemes.given(*scheme)});
@@ -66,14 +66,14 @@ Expected<NamedRecipe> recipe_of_scheme(const std::string& name, const Schemes& s
 }
 
 Expected<NamedRecipe> recipe_from(const RecipeOptions& options, const Schemes& schemes) {
-  if (!options.file.empty()) return read_recipe(options.file);
+  if (!options.file.empty()) return read_recipe(options.file, {.schemes = &schemes.known()});
   if (!options.preset.empty()) return recipe_of_preset(options.preset);
   if (!options.scheme.empty()) return recipe_of_scheme(options.scheme, schemes);
   if (options.mix.empty()) {
     return fail(ErrorCode::usage,
                 "one of --scheme, --mix, --preset and --recipe says what to quantize with");
   }
-  QUADRANT_TRY(Recipe recipe, recipe_of_mix(options.mix));
+  QUADRANT_TRY(Recipe recipe, recipe_of_mix(options.mix, schemes.known()));
   return NamedRecipe{std::move(recipe), "--mix"};
 }
 
@@ -111,7 +111,7 @@ void declare(CLI::App& command, RecipeOptions& options) {
 
 Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& schemes) {
   QUADRANT_TRY(NamedRecipe made, recipe_from(options, schemes));
-  QUADRANT_TRY(const RuleSchemes all, schemes_of(made.recipe));
+  QUADRANT_TRY(const RuleSchemes all, schemes_of(made.recipe, schemes.known()));
   std::set<std::string> used;
   for (const SchemeChoice& choice : all.all) used.insert(choice.scheme);
   if (used.empty()) return made;  // a recipe of no scheme, which check_run tells

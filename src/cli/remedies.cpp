@@ -27,26 +27,27 @@ constexpr std::array all_advice{
     Advice{Remedy::scales_of_channels, "--granularity", "--granularity channel makes them"},
     Advice{Remedy::more_memory, "--run-memory", "--run-memory allows more"},
     Advice{Remedy::give_samples, "--calibration", "--calibration PATH says where they are"},
+    Advice{Remedy::fix_shapes, "--shape", "--shape INPUT=1x3x224x224 fixes an input's"},
     Advice{Remedy::follow_links, "--follow-links", "--follow-links follows them"},
 };
 
-bool is_given(const CLI::App& command, const char* option) {
+bool has_option(const CLI::App& command, const char* option) {
   const CLI::Option* const found = command.get_option_no_throw(option);
   return found != nullptr && found->count() != 0;
 }
 
 // Whether samples are run to find ranges: the interpreter does that, whatever --runtime says.
 bool calibrates(const CLI::App& command) {
-  return is_given(command, "--calibration") &&
+  return has_option(command, "--calibration") &&
          !is_statistics_file(command.get_option("--calibration")->as<std::string>());
 }
 
 // Scales of blocks come from options of the scheme, or from a recipe, to which no such option can
 // be added.
 std::string advice_on_blocks(const CLI::App& command, std::string_view words) {
-  if (!is_given(command, "--scheme")) return {};
+  if (!has_option(command, "--scheme")) return {};
   return fmt::format("; {}{}", words,
-                     is_given(command, "--block-size") ? ", without --block-size" : "");
+                     has_option(command, "--block-size") ? ", without --block-size" : "");
 }
 
 }  // namespace
@@ -56,7 +57,7 @@ std::string advice(const CLI::App& command, Remedy remedy) {
   if (found == all_advice.end()) return {};
   if (remedy == Remedy::another_runtime && calibrates(command)) {
     // Optimizations run the model themselves, and 'optimize' does.
-    if (command.get_name() == "optimize" || is_given(command, "--optimize")) return {};
+    if (command.get_name() == "optimize" || has_option(command, "--optimize")) return {};
     // Statistics are no samples, which weight-only wants.
     const CLI::Option* const scheme = command.get_option_no_throw("--scheme");
     if (scheme != nullptr && scheme->count() != 0 &&

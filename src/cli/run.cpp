@@ -1,24 +1,30 @@
 #include "cli/run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <exception>
 #include <memory>
 #include <new>
+#include <span>
 #include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "cli/closed_streams.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/help.hpp"
 #include "cli/named_files.hpp"
+#include "cli/plugin_options.hpp"
 #include "cli/remedies.hpp"
 #include "cli/runtimes.hpp"
+#include "cli/signals.hpp"
+#include "quadrant/command.hpp"
 #include "quadrant/version.hpp"
 #include "support/near_names.hpp"
 
@@ -34,7 +40,7 @@ std::string command_message(const CLI::App& app, std::string_view first_argument
   if (first_argument.empty() || first_argument.starts_with('-')) return "a command is missing";
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    names.push_back(command->get_name());
+    if (!command->get_group().empty()) names.push_back(command->get_name());
   }
   return fmt::format("there is no command '{}'{}", first_argument,
                      suggestion(first_argument, names));
@@ -76,23 +82,108 @@ ExitCode finish(Expected<void> status, const CLI::App& command, Console& console
   return exit_code(error.code);
 }
 
-// Help and version are no errors to us, though CLI11 throws them.
-ExitCode finish_parsing(CLI::App& app, const CLI::ParseError& error,
-                        std::string_view first_argument, Console& console) {
-  if (error.get_exit_code() == 0) {
-    std::ostringstream text;
-    app.exit(error, text, text);
-    console.print(text.str());
-    return finish(console.flush(), app, console);
-  }
-  console.print_error({ErrorCode::usage, usage_message(app, error, first_argument), {}});
-  return ExitCode::usage;
+// What all ranks must be called with, and their version.
+std::string version_and(std::span<const char* const> arguments) {
+  return fmt::format("{}\n{}", QUADRANT_VERSION_STRING, fmt::join(arguments.subspan(1), "\n"));
 }
 
-ExitCode run_command(int argc, const char* const* argv, Console& console) {
+// An error of one rank is one of all.
+Expected<void> agreed(Expected<void> own, Ranks* ranks) {
+  return ranks != nullptr ? ranks->agree(std::move(own)) : own;
+}
+
+// What to print in place of a command's work: help and version are no errors to us, though CLI11
+// throws them.
+Expected<std::string> parse(CLI::App& app, std::span<const char* const> arguments) {
+  try {
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
+    return std::string();
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      return fail(ErrorCode::usage,
+                  usage_message(app, error, arguments.size() > 1 ? arguments[1] : ""));
+    }
+    std::ostringstream text;
+    app.exit(error, text, text);
+    return text.str();
+  }
+}
+
+// In the order in which help shows them.
+std::vector<std::unique_ptr<Command>> make_commands(const SchemeTable& schemes) {
+  std::vector<std::unique_ptr<Command>> made;
+  made.push_back(make_inspect());
+  made.push_back(make_list());
+  made.push_back(make_plan(schemes));
+  made.push_back(make_explain(schemes));
+  made.push_back(make_quantize(schemes));
+  made.push_back(make_optimize());
+  made.push_back(make_diff());
+  made.push_back(make_run());
+  made.push_back(make_calibrate());
+  made.push_back(make_compare());
+  made.push_back(make_diagnose());
+  made.push_back(make_sensitivity(schemes));
+  made.push_back(make_placement());
+  made.push_back(make_encodings());
+  made.push_back(make_transform());
+  made.push_back(make_recipe());
+  made.push_back(make_pareto(schemes));
+  made.push_back(make_convert(schemes));
+  made.push_back(make_options());
+  return made;
+}
+
+ExitCode run_one(const CLI::App& declared, Command& command, Console& console) {
+  if (command.wants_json()) console.use_json();
+  Ranks* const ranks = console.context().ranks;
+  const bool is_shared = ranks != nullptr && command.shares_work();
+  if (!is_shared) {
+    console.context().ranks = nullptr;
+    if (!is_first(ranks)) return ExitCode::done;
+    if (ranks != nullptr) {
+      console.report({Severity::note, "the first rank alone runs this command", {}});
+    }
+  }
+  bool have_agreed = false;
+  const auto work = [&]() -> Expected<void> {
+    QUADRANT_CHECK(check_sample_options(declared));
+    if (command.runs_models()) QUADRANT_CHECK(use_run_memory(console));
+    QUADRANT_CHECK(announce_files(declared, command.replaceable(), console.files()));
+    if (is_shared) QUADRANT_CHECK(check_same_files(declared, *ranks));
+    QUADRANT_CHECK(command.run(console));
+    QUADRANT_CHECK(console.flush());
+    if (is_shared) {
+      QUADRANT_CHECK(console.share_notes(*ranks));
+      have_agreed = true;
+    }
+    QUADRANT_CHECK(console.files().commit());
+    console.print_notes();
+    return {};
+  };
+  Expected<void> outcome = work();
+  if (!outcome && is_shared && !have_agreed) outcome = ranks->agree(std::move(outcome));
+  const ExitCode code = finish(std::move(outcome), declared, console);
+  return code == ExitCode::done ? command.outcome() : code;
+}
+
+// The other arguments, when the plug-ins are loaded. Before any rank can fail they compare what
+// they are called with, lest one waits for others that do something else.
+Expected<std::vector<const char*>> without_plugins(std::span<const char* const> arguments,
+                                                   SchemeTable& table, Console& console) {
+  if (Ranks* const ranks = console.context().ranks; ranks != nullptr) {
+    QUADRANT_CHECK(ranks->check_same("the command", version_and(arguments)));
+  }
+  QUADRANT_TRY(Arguments taken, take_plugins(arguments));
+  QUADRANT_CHECK(load_plugins(taken.plugins, table, console.files()));
+  return std::move(taken.rest);
+}
+
+ExitCode run_on(Console& console, std::span<const char* const> arguments) {
   CLI::App app("Quantizes neural networks, and says why.", "quadrant");
   app.set_version_flag("--version", "quadrant " QUADRANT_VERSION_STRING);
   app.require_subcommand(1);
+  declare_plugins(app);
   app.formatter(std::make_shared<HelpFormatter>());  // subcommands inherit it
   app.footer(std::string("Example:\n"
                          "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n\n"
@@ -100,11 +191,7 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
              exit_codes_help);
 
   std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
-  for (auto make :
-       {make_inspect, make_list, make_plan, make_explain, make_quantize, make_optimize, make_diff,
-        make_run, make_calibrate, make_compare, make_diagnose, make_sensitivity, make_placement,
-        make_encodings, make_transform, make_recipe, make_pareto, make_convert}) {
-    std::unique_ptr<Command> command = make();
+  for (std::unique_ptr<Command>& command : make_commands(console.context().all_schemes())) {
     CLI::App* declared = command->declare(app);
     if (command->reads_models()) {
       declared->add_flag("--follow-links", console.context().follow_links,
@@ -113,35 +200,36 @@ ExitCode run_command(int argc, const char* const* argv, Console& console) {
     }
     if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
     declare_sample_options(*declared, console);
+    declare_plugins(*declared);
     commands.emplace_back(declared, std::move(command));
   }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return finish_parsing(app, error, argc > 1 ? argv[1] : "", console);
+  double patience = 3600;
+  if (console.context().ranks != nullptr) {
+    app.add_option("--rank-timeout", patience,
+                   "Seconds that a rank waits for another, before it ends the job")
+        ->check(CLI::PositiveNumber.description(""))
+        ->type_name("SECONDS")
+        ->capture_default_str();
   }
+  const Expected<std::string> shown = parse(app, arguments);
+  Ranks* const ranks = console.context().ranks;
+  if (ranks != nullptr) ranks->set_patience(patience);
+  Expected<void> parsed = agreed(shown.map([](const std::string&) {}), ranks);
+  if (parsed && !shown->empty()) {
+    console.print(*shown);
+    parsed = console.flush();
+  }
+  if (!parsed || !shown->empty()) return finish(std::move(parsed), app, console);
   for (const auto& [declared, command] : commands) {
-    if (!declared->parsed()) continue;
-    if (command->wants_json()) console.use_json();
-    const auto work = [&]() -> Expected<void> {
-      QUADRANT_CHECK(check_sample_options(*declared));
-      if (command->runs_models()) QUADRANT_CHECK(use_run_memory(console));
-      QUADRANT_CHECK(announce_files(*declared, command->replaceable(), console.files()));
-      QUADRANT_CHECK(command->run(console));
-      QUADRANT_CHECK(console.flush());
-      QUADRANT_CHECK(console.files().commit());
-      console.print_notes();
-      return {};
-    };
-    const ExitCode code = finish(work(), *declared, console);
-    return code == ExitCode::done ? command->outcome() : code;
+    if (declared->parsed()) return run_one(*declared, *command, console);
   }
   return ExitCode::done;
 }
 
 }  // namespace
 
-int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err) noexcept {
+int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err,
+        const SchemeTable* schemes, Ranks* ranks) noexcept {
   const auto failed = [err](ExitCode code, const char* what) {
     // No allocation: there may be no memory.
     std::fputs("quadrant: ", err);
@@ -150,8 +238,17 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err) noexc
     return static_cast<int>(code);
   };
   try {
+    SchemeTable table = schemes == nullptr ? SchemeTable() : *schemes;
     Console console(out, err);
-    return static_cast<int>(run_command(argc, argv, console));
+    console.context().schemes = &table;
+    console.context().ranks = ranks;
+    const auto arguments = without_plugins({argv, static_cast<std::size_t>(argc)}, table, console);
+    if (!arguments) {
+      const Error error = agreed(fail(arguments.error()), ranks).error();
+      console.print_error(error);
+      return static_cast<int>(exit_code(error.code));
+    }
+    return static_cast<int>(run_on(console, *arguments));
   } catch (const std::bad_alloc&) {
     return failed(ExitCode::input_output, "not enough memory");
   } catch (const std::exception& exception) {
@@ -162,3 +259,13 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err) noexc
 }
 
 }  // namespace quadrant::cli
+
+namespace quadrant::inline v0 {
+
+int run_command(int argc, const char* const* argv, const SchemeTable* schemes) noexcept {
+  cli::hold_closed_streams();
+  cli::handle_signals();
+  return cli::run(argc, argv, stdout, stderr, schemes);
+}
+
+}  // namespace quadrant::inline v0

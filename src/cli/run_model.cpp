@@ -169,6 +169,13 @@ class Run final : public Command {
     std::vector<NamedTensor> results;
     results.reserve(tensors.size());
     for (std::size_t k = 0; k < tensors.size(); ++k) {
+      if (!tensors[k]) {
+        return on_sample(Expected<std::vector<NamedTensor>>(fail(
+                             ErrorCode::impossible,
+                             "it was not computed: it is in a branch or a loop that did not run",
+                             {.file = model_, .tensor = watched.names[k]})),
+                         data, i);
+      }
       results.push_back({watched.names[k], std::move(tensors[k])});
     }
     return results;

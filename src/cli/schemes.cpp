@@ -12,10 +12,23 @@
 namespace quadrant::cli {
 namespace {
 
-// The one scheme that prescribed encodings are for.
+// Schemes that an input is for alone.
 constexpr std::string_view of_encodings = "static_affine";
+constexpr std::string_view of_moments = "weight_only";
+
+// Empty: for all that take data.
+std::string_view owner_of(const CLI::Option& input) {
+  if (input.get_name() == "--encodings") return of_encodings;
+  return input.get_name() == "--moments" ? of_moments : std::string_view();
+}
 
 bool is_given(const CLI::Option* option) { return option->count() != 0; }
+
+// Of its options.
+std::string prefix_of(const SchemeEntry& scheme) {
+  const bool is_ours = find_scheme(scheme.name).has_value();
+  return is_ours ? std::string() : option_of(scheme.name) + '-';
+}
 
 // What `declare` adds to the command, under a heading.
 template <class Declare>
@@ -34,15 +47,17 @@ std::vector<const CLI::Option*> under_heading(CLI::App& command, const std::stri
 
 }  // namespace
 
-Schemes::Schemes() {
-  for (const SchemeEntry& entry : known_schemes()) schemes_.push_back({&entry, {}, {}});
+Schemes::Schemes(const SchemeTable& known) : known_(&known) {
+  for (const SchemeEntry& entry : known) schemes_.push_back({&entry, {}, {}});
 }
 
-Schemes::Schemes(const SchemeEntry& scheme) { schemes_.push_back({&scheme, {}, {}}); }
+Schemes::Schemes(const SchemeEntry& scheme) : known_(&known_schemes()) {
+  schemes_.push_back({&scheme, {}, {}});
+}
 
-bool Schemes::has_static_affine() const {
-  return std::ranges::any_of(
-      schemes_, [](const Declared& scheme) { return scheme.entry->name == of_encodings; });
+bool Schemes::has(std::string_view name) const {
+  return std::ranges::any_of(schemes_,
+                             [&](const Declared& scheme) { return scheme.entry->name == name; });
 }
 
 void Schemes::declare_shared(CLI::App& command) {
@@ -52,7 +67,14 @@ void Schemes::declare_shared(CLI::App& command) {
                   "them, weight_only rounds weights by them. Of static_affine also statistics that "
                   "'quadrant calibrate' saved: a .json file")
       ->type_name("PATH");
-  if (has_static_affine()) {
+  if (has(of_moments)) {
+    command
+        .add_option("--moments", inputs_.moments,
+                    "Of weight_only: second moments that 'quadrant calibrate --moments' saved, to "
+                    "round weights by in place of samples")
+        ->type_name("FILE");
+  }
+  if (has(of_encodings)) {
     command
         .add_option("--encodings", inputs_.encodings,
                     "Of static_affine: encodings that count instead of what would be found, a file "
@@ -68,7 +90,7 @@ void Schemes::declare(CLI::App& command) {
                           [&] { declare_shared(command); });
   for (Declared& scheme : schemes_) {
     scheme.options = under_heading(command, fmt::format("Options of {}", scheme.entry->name), [&] {
-      cli::declare(command, scheme.entry->options, scheme.given);
+      cli::declare(command, scheme.entry->options, scheme.given, prefix_of(*scheme.entry));
     });
   }
 }
@@ -96,9 +118,9 @@ Expected<void> Schemes::check_given(std::span<const std::string> used,
   const bool takes_data = std::ranges::any_of(
       schemes_, [&](const Declared& scheme) { return is_used(scheme.entry->name); });
   for (const CLI::Option* const option : shared_) {
-    const bool is_of_one = option->get_name() == "--encodings";
-    if (is_given(option) && (is_of_one ? !is_used(of_encodings) : !takes_data)) {
-      return not_of(option->get_name(), of_encodings);
+    const std::string_view owner = owner_of(*option);
+    if (is_given(option) && (owner.empty() ? !takes_data : !is_used(owner))) {
+      return not_of(option->get_name(), owner.empty() ? of_encodings : owner);
     }
   }
   for (const Declared& scheme : schemes_) {

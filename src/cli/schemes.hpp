@@ -1,4 +1,4 @@
-// The schemes of the library, as options of one command.
+// The schemes that there are, as options of one command.
 #pragma once
 
 #include <span>
@@ -20,23 +20,25 @@ namespace quadrant::cli {
 
 class Schemes {
  public:
-  /// All of them.
-  Schemes();
+  /// All of them. `known` outlives this object.
+  explicit Schemes(const SchemeTable& known);
   /// One of them alone.
   explicit Schemes(const SchemeEntry& scheme);
   Schemes(const Schemes&) = delete;
   Schemes& operator=(const Schemes&) = delete;
   ~Schemes() = default;
 
-  /// Adds the options of each under a heading of its own, and those that all share. They refer to
-  /// this object from then on.
+  /// Adds the options of each under a heading of its own, and those that all share. Those of
+  /// schemes that are not the library's begin with the scheme's name, so that they are none of the
+  /// command's or another scheme's. They refer to this object from then on.
   void declare(CLI::App& command);
 
+  [[nodiscard]] const SchemeTable& known() const noexcept { return *known_; }
   /// What was given of the scheme's table.
   [[nodiscard]] const OptionValues& given(const SchemeEntry& scheme) const;
   /// What was given of `recipe_model_options`.
   [[nodiscard]] const OptionValues& given_for_model() const noexcept { return for_model_; }
-  /// What --calibration and --encodings name.
+  /// What --calibration, --encodings and --moments name.
   [[nodiscard]] const RunInputs& inputs() const noexcept { return inputs_; }
 
   /// An option of `scheme`'s own that was given, by its name; empty: none was.
@@ -55,8 +57,9 @@ class Schemes {
     std::vector<const CLI::Option*> options;
   };
   void declare_shared(CLI::App& command);
-  [[nodiscard]] bool has_static_affine() const;
+  [[nodiscard]] bool has(std::string_view scheme) const;
 
+  const SchemeTable* known_;
   std::vector<Declared> schemes_;
   RunInputs inputs_;
   OptionValues for_model_;

@@ -19,6 +19,8 @@ namespace {
 
 class Sensitivity final : public Command {
  public:
+  explicit Sensitivity(const SchemeTable& schemes) : options_(schemes) {}
+
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
         "sensitivity", "Quantize each weight alone and say what that costs at the outputs");
@@ -41,6 +43,7 @@ class Sensitivity final : public Command {
 
   [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
   [[nodiscard]] bool runs_models() const noexcept override { return true; }
+  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
@@ -75,6 +78,8 @@ class Sensitivity final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_sensitivity() { return std::make_unique<Sensitivity>(); }
+std::unique_ptr<Command> make_sensitivity(const SchemeTable& schemes) {
+  return std::make_unique<Sensitivity>(schemes);
+}
 
 }  // namespace quadrant::cli

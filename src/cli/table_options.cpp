@@ -21,7 +21,8 @@ std::vector<std::string> words_of(const OptionSpec& option) {
 // Adds options to one command.
 class OptionDeclarer {
  public:
-  OptionDeclarer(CLI::App& command, OptionValues& values) : command_(command), values_(values) {}
+  OptionDeclarer(CLI::App& command, OptionValues& values, std::string_view prefix)
+      : command_(command), values_(values), prefix_(prefix) {}
 
   void declare(const OptionSpec& spec) const {
     switch (spec.kind) {
@@ -52,7 +53,9 @@ class OptionDeclarer {
   }
 
  private:
-  static std::string name(std::string_view key) { return "--" + option_of(key); }
+  [[nodiscard]] std::string name(std::string_view key) const {
+    return fmt::format("--{}{}", prefix_, option_of(key));
+  }
   static std::string text(const OptionSpec& spec) { return std::string(spec.summary); }
 
   [[nodiscard]] std::function<void()> setter(const OptionSpec& spec, OptionValue value) const {
@@ -109,9 +112,8 @@ class OptionDeclarer {
   void declare_words_as_flags(const OptionSpec& spec) const {
     std::vector<CLI::Option*> flags;
     for (const OptionWord& word : spec.words) {
-      CLI::Option* const flag = command_.add_flag_callback("--" + std::string(word.word),
-                                                           setter(spec, std::string(word.word)),
-                                                           std::string(word.summary));
+      CLI::Option* const flag = command_.add_flag_callback(
+          name(word.word), setter(spec, std::string(word.word)), std::string(word.summary));
       for (CLI::Option* const other : flags) other->excludes(flag);
       flags.push_back(flag);
     }
@@ -119,12 +121,14 @@ class OptionDeclarer {
 
   CLI::App& command_;
   OptionValues& values_;
+  std::string_view prefix_;
 };
 
 }  // namespace
 
-void declare(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values) {
-  const OptionDeclarer declarer(command, values);
+void declare(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values,
+             std::string_view prefix) {
+  const OptionDeclarer declarer(command, values, prefix);
   for (const OptionSpec& option : options) declarer.declare(option);
 }
 

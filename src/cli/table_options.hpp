@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "quadrant/recipe/option_table.hpp"
 
@@ -11,8 +12,9 @@ class App;
 
 namespace quadrant::cli {
 
-/// Adds each option of the table as `--key`; what is given goes to `values`, which outlives
-/// `command`.
-void declare(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values);
+/// Adds each option of the table as `--key`, or with `prefix` before the key; what is given goes to
+/// `values`, which outlives `command`.
+void declare(CLI::App& command, std::span<const OptionSpec> options, OptionValues& values,
+             std::string_view prefix = {});
 
 }  // namespace quadrant::cli

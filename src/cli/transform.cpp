@@ -34,10 +34,14 @@ class Transform final : public Command {
     command
         ->add_option("--optimize", optimizations_,
                      "'cle' equalizes the channels of neighbouring layers, 'hba' moves high biases "
-                     "on to the next layer. Without, normalizations are folded, and that is all")
+                     "on to the next layer, 'migrate' moves factors of channels from what products "
+                     "read into their weights, where codes of 8 bits are better then. Without, "
+                     "normalizations are folded, and that is all")
         ->delimiter(',')
-        ->check(CLI::IsMember({"cle", "hba"}).description(""))
-        ->type_name("cle,hba");
+        ->check(CLI::IsMember({"cle", "hba", "migrate"}).description(""))
+        ->type_name("cle,hba,migrate");
+    command->add_option("--calibration", inputs_.calibration, "Samples that 'migrate' looks at")
+        ->type_name("PATH");
     const auto options = recipe_model_options();
     const auto relu6 = std::ranges::find(options, "relu6", &OptionSpec::key);
     cli::declare(*command, std::span(relu6, 1), wanted_);
@@ -59,7 +63,7 @@ class Transform final : public Command {
     if (!optimizations_.empty()) wanted_["optimize"] = optimizations_;
     QUADRANT_CHECK(check_transform(wanted_));
     QUADRANT_TRY(Graph graph, read_model(model_, console.context()));
-    QUADRANT_CHECK(transform_model(graph, wanted_, model_, console.context()));
+    QUADRANT_CHECK(transform_model(graph, wanted_, model_, console.context(), inputs_));
     QUADRANT_TRY(const OnnxWriteReport written,
                  write_onnx(graph, output_, {.sink = &console, .files = &console.files()}));
     if (json_) {
@@ -82,6 +86,7 @@ class Transform final : public Command {
   std::string output_;
   std::vector<std::string> optimizations_;
   OptionValues wanted_;
+  RunInputs inputs_;
   bool json_ = false;
 };
 

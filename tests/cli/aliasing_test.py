@@ -21,9 +21,10 @@ RANDOM = ("--random", 2, "--shape", "x=3x16")
 
 # What writes, by how the command calls it, and the ending that such a file has.
 WRITES = {"-o": None, "OUT": None, "--report": ".html", "--dot": ".dot", "--svg": ".svg",
-          "--save-recipe": ".json", "--cache": ".json"}
-# Options of files, of all commands, that calls below do not have. The first three read a second model.
-ELSEWHERE = {"--against", "--float", "--quantized", "--objects"}
+          "--save-recipe": ".json", "--cache": ".json", "--checkpoint-file": None}
+# Options of files, of all commands, that calls below do not have. The first three read a second model; plug-ins are for a
+# shared library (tests/package/plugin_test.py).
+ELSEWHERE = {"--against", "--float", "--quantized", "--objects", "--plugin"}
 
 # What -o may name although it is read, and then replaces: the model, by ONNX if it is that; statistics that are added to.
 REPLACED = {"quantize": "model.onnx", "optimize": "model.onnx", "transform": "model.onnx", "calibrate": "statistics.json"}
@@ -35,6 +36,8 @@ CALLS = [
     ("quantize", "model.onnx", "-o", ">q.onnx", *SCHEME, "--plan", "plan.json"),
     ("quantize", "model.onnx", "-o", ">q.onnx", *SCHEME, "--target-bits", 6, "--data", "samples"),
     ("quantize", "model.onnx", "-o", ">q.onnx", *STATIC, "--calibration", "input_list.txt"),
+    ("quantize", "model.onnx", "-o", ">q.onnx", *SCHEME, "--moments", "moments"),
+    ("calibrate", "model.onnx", "-o", ">m", "--moments", "--data", "samples", "--grid", "grid"),
     ("quantize", "model.onnx", "-o", ">q.onnx", *STATIC, "--encodings", "encodings.json"),
     ("plan", "model.onnx", "-o", ">p.json", "--gain", "latency", *SCHEME, "--hardware", "profile.json", "--report",
      ">r.html", "--dot", ">d.dot", "--save-recipe", ">s.json", "--sensitivity", "sensitivity.json"),
@@ -46,13 +49,16 @@ CALLS = [
     ("optimize", "model.onnx", "-o", ">q.onnx", "--calibration", "samples", "--labels", "labels.txt", "--data", "more",
      "--save-recipe", ">s.json"),
     ("optimize", "model.xml", "-o", ">q.onnx", "--calibration", "samples"),
+    ("optimize", "model.onnx", "-o", ">q.onnx", "--calibration", "samples", "--checkpoint", "--checkpoint-file", ">c"),
     ("transform", "model.onnx", "-o", ">q.onnx"),
     ("transform", "model.tflite", "-o", ">q.onnx"),
     ("quantize", "model.xml", "-o", ">q.onnx", *SCHEME),
     ("quantize", "model.qd", "-o", ">q.onnx", *SCHEME),
     ("calibrate", "model.onnx", "-o", ">s.json", "--data", "samples", "--merge", "statistics.json"),
+    ("calibrate", "model.onnx", "-o", ">s.json", "--data", "samples", "--checkpoint", 1, "--checkpoint-file", ">c"),
     ("sensitivity", "model.onnx", *SCHEME, "--data", "samples", "--cache", ">s.json"),
     ("encodings", "quantized.onnx", "-o", ">e.json"),
+    ("compare", "model.onnx", "quantized.onnx", "--data", "samples", "--report", ">r.html"),
     ("pareto", "model.onnx", *SCHEME, "--data", "samples", "--report", ">r.html", "--svg", ">f.svg"),
 ]
 
@@ -67,6 +73,8 @@ class AliasingTest(CommandTest):
         for folder in ("samples", "more"):
             self.as_inputs(folder)
         self.succeeds("calibrate", "model.onnx", "--data", "samples", "-o", "statistics.json")
+        self.succeeds("calibrate", "model.onnx", "--moments", "--data", "samples", "-o", "moments")
+        self.succeeds("calibrate", "model.onnx", "--moments", "--grid-only", "--data", "samples", "-o", "grid")
         self.succeeds("sensitivity", "model.onnx", *SCHEME, "--data", "more", "--cache", "sensitivity.json")
         self.succeeds("plan", "model.onnx", *SCHEME, "-o", "plan.json")
         self.succeeds("quantize", "model.onnx", "-o", "quantized.onnx", *STATIC, "--calibration", "statistics.json")

@@ -8,6 +8,7 @@ Needs Python's standard library alone.
 import json
 import os
 import random
+import struct
 import subprocess
 
 from command_case import BAD_INPUT, BINARY, DONE, INPUT_OUTPUT, USAGE, CommandTest, run_tests
@@ -130,6 +131,39 @@ class CalibrateTest(CommandTest):
         self.assertEqual(self.bytes_of("a.json"), self.bytes_of("all.json"))
         self.put("a.json", b"damaged")
         self.fails(BAD_INPUT, "a.json", *calibrate, "--data", "second", "-o", "a.json", "--merge", "a.json")
+
+    def test_parts_of_the_samples(self):
+        self.put_random_samples(11)
+        calibrate = ("calibrate", self.model)
+        self.succeeds(*calibrate, "--data", "data", "-o", "all.json")
+        for count in (1, 2, 3, 4, 7):
+            parts = [f"{i}of{count}.json" for i in range(1, count + 1)]
+            for i, part in enumerate(parts, 1):
+                self.succeeds(*calibrate, "--data", "data", "--part", f"{i}/{count}", "-o", part)
+            for order in (parts, parts[::-1]):
+                merged = [argument for part in order for argument in ("--merge", part)]
+                self.succeeds(*calibrate, *merged, "-o", "merged.json")
+                self.assertEqual(self.bytes_of("merged.json"), self.bytes_of("all.json"))
+            self.assertEqual(sum(json.loads(self.bytes_of(part))["samples"] for part in parts), 11)
+        # A part without samples is none that fails.
+        self.succeeds(*calibrate, "--data", "data", "--part", "20/20", "-o", "empty.json")
+        self.succeeds(*calibrate, "--merge", "all.json", "--merge", "empty.json", "-o", "merged.json")
+        self.assertEqual(self.bytes_of("merged.json"), self.bytes_of("all.json"))
+        for wrong in ("0/3", "4/3", "1", "1/", "/3", "a/b", "1/3x", "-1/3", "1/0"):
+            self.fails(USAGE, f"--part {wrong}", *calibrate, "--data", "data", f"--part={wrong}", "-o", "p.json")
+
+    def test_statistics_of_another_model(self):
+        self.put_random_samples(3)
+        self.succeeds("calibrate", self.model, "--data", "data", "-o", "s.json")
+        # Of the same names, with another constant.
+        self.put("other.onnx", self.bytes_of(self.model).replace(struct.pack("<ff", 4, 8), struct.pack("<ff", 4, 9)))
+        self.assertNotEqual(self.bytes_of("other.onnx"), self.bytes_of(self.model))
+        self.fails(USAGE, ["s.json", "another model"], "calibrate", "other.onnx", "--merge", "s.json", "-o", "t.json")
+        # What does not say it is taken, as before.
+        document = json.loads(self.bytes_of("s.json"))
+        self.assertEqual(len(document.pop("model_hash")), 16)
+        self.put("old.json", json.dumps({**document, "version": 1}).encode())
+        self.succeeds("calibrate", "other.onnx", "--merge", "old.json", "-o", "t.json")
 
     def put_with_channels(self, name, source, axis):
         """Of [[1, 2], [-3, 4]]: what the library saves of `x` along an axis of two."""

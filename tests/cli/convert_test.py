@@ -26,6 +26,15 @@ graph {opset = 21}
 output(%pr)
 """
 
+# A product of as many rows as there are.
+OPEN = """
+graph {}
+%x: tensor<?x4xf32> = input()
+%w: tensor<4x2xf32> = constant() [1, 2, 3, 4, 5, 6, 7, 8]
+%y: tensor<?x2xf32> = matmul(%x, %w)
+output(%y)
+"""
+
 # What training with simulated quantization leaves; but for %w2, which it left out.
 SIMULATED = """
 graph {}
@@ -143,6 +152,21 @@ class ConvertTest(CommandTest):
         self.assertTrue(text.startswith('"builtin.module"()'))
         self.assertIn("!quant.uniform<", text)
         self.fails(USAGE, "MLIR is written alone", "convert", "chain.mlir", "chain.onnx")
+
+    def test_open_extents_are_fixed_by_an_option(self):
+        self.put("open.qd", OPEN.encode())
+        self.fails(IMPOSSIBLE, "--shape INPUT=", "convert", "open.qd", "open.mlir")
+        self.succeeds("convert", "open.qd", "open.mlir", "--shape", "x=3x4")
+        self.assertIn("(tensor<3x4xf32>) -> (tensor<3x2xf32>)", self.bytes_of("open.mlir").decode())
+        for shape, fragment in (("x=3x5", "cannot be [3x5]"), ("z=3x4", "no input 'z'"), ("x", "INPUT=1x3")):
+            self.fails(USAGE, fragment, "convert", "open.qd", "none.mlir", "--shape", shape)
+        self.succeeds("convert", "open.qd", "fixed.onnx", "--shape", "x=3x4")
+        self.assertEqual(self.json_of("inspect", "fixed.onnx")["inputs"][0]["shape"], [3, 4])
+        # A file's own words for what an input is do not outlive it.
+        self.succeeds("convert", "open.qd", "open.onnx")
+        self.succeeds("convert", "open.onnx", "stated.onnx", "--shape", "x=3x4")
+        document = self.json_of("inspect", "stated.onnx")
+        self.assertEqual([document[side][0]["shape"] for side in ("inputs", "outputs")], [[3, 4], [3, 2]])
 
     def test_openvino_there_and_back(self):
         self.succeeds("convert", "chain.qd", "chain.xml")

@@ -100,7 +100,7 @@ class EncodingsTest(CommandTest):
                           for name, entry in parameters.items()}, {"W": (8, [0.25], [-128])})
 
     def test_a_float_model_has_none(self):
-        self.fails(USAGE, "has no quantized values", "encodings", self.model, "-o", "e.json")
+        self.fails(USAGE, "no values that are quantized to integers", "encodings", self.model, "-o", "e.json")
         self.fails(USAGE, "is read", "encodings", self.model, "-o", self.model)
 
     def test_what_nothing_is_known_of_stays_float(self):

@@ -27,7 +27,9 @@ DECISIONS = {"quantize", "plan", "explain", "convert", "sensitivity", "pareto"}
 SHARED = {
     "budget": {"quantize", "plan"},
     "data_options": {"run", "calibrate", "compare", "sensitivity", "pareto", "quantize", "plan"},
+    "shape_options": {"run", "calibrate", "compare", "sensitivity", "pareto", "convert"},
     "report_options": {"quantize", "plan"},
+    "checkpoint_options": {"calibrate", "optimize"},
     "runtimes": {"run", "calibrate", "compare", "sensitivity"},
     "scope": DECISIONS | {"optimize"},
     "decision": DECISIONS,

@@ -9,6 +9,7 @@ import collections
 import html.parser
 import json
 import math
+import random
 import re
 import xml.etree.ElementTree
 
@@ -16,6 +17,7 @@ from budget_test import LAYERS, layers
 from command_case import (BAD_INPUT, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests,
                           two_layers)
 from onnx_writer import model, node, tensor, value_info
+from run_model_test import floats_in, npy
 
 EVIL = "w</script><img src=x>\x1b\n\u202e\u2028\"'"
 VOID = {"meta", "link", "input", "wbr"}
@@ -50,12 +52,13 @@ class Page(html.parser.HTMLParser):
         return sum(t == tag and css in a.get("class", "").split() + [""] for t, a in self.tags)
 
 
-class FrontierTable(html.parser.HTMLParser):
-    """The rows of the section of the frontier: for each whether it is the chosen one, the numbers that
-    cells sort by, and what they say."""
+class SectionTable(html.parser.HTMLParser):
+    """The rows of a section: for each whether it is the chosen one, the numbers that cells sort by, and what they
+    say; `titles`: what stands at the left."""
 
-    def __init__(self, text):
+    def __init__(self, text, section="frontier"):
         super().__init__()
+        self.section, self.titles = section, []
         self.rows, self.is_inside, self.cell = [], False, None
         self.feed(text)
         self.close()
@@ -63,16 +66,19 @@ class FrontierTable(html.parser.HTMLParser):
     def handle_starttag(self, tag, attrs):
         attrs = dict(attrs)
         if tag == "section":
-            self.is_inside = attrs["id"] == "frontier"
+            self.is_inside = attrs["id"] == self.section
         elif self.is_inside and tag == "tbody":
             self.rows.append((attrs.get("class") == "chosen", [], []))
+        elif self.is_inside and tag == "th" and attrs.get("scope") == "row":
+            self.titles.append("")
+            self.cell = self.titles
         elif self.is_inside and tag == "td":
             self.rows[-1][1].append(attrs.get("data-sort"))
             self.rows[-1][2].append("")
             self.cell = self.rows[-1][2]
 
     def handle_endtag(self, tag):
-        if tag == "td":
+        if tag in ("td", "th"):
             self.cell = None
 
     def handle_data(self, data):
@@ -225,6 +231,118 @@ class PageTest(CommandTest):
         self.fails(USAGE, "two options", "plan", self.model, *SCHEME, "-o", "p", "--report", "p")
 
 
+def sqnr(signal, other):
+    noise = sum((a - b) ** 2 for a, b in zip(signal, other))
+    return 10 * math.log10(sum(a * a for a in signal) / noise)
+
+
+class ActivationsTest(CommandTest):
+    """Of y = relu(x W1) W2, on samples of x with a few large values."""
+
+    STATIC = ("--scheme", "static-affine", "--calibration", "data")
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "data").mkdir()
+        numbers = random.Random(4)
+        self.x = []
+        for i in range(8):
+            sample = [numbers.gauss(0, 5 if numbers.random() < 0.01 else 1) for _ in range(64 * 16)]
+            self.put(f"data/{i}.npy", npy(sample, [64, 16]))
+            self.x += floats_in(self.bytes_of(f"data/{i}.npy"))[1]
+
+    def rows(self, page="out.html"):
+        """The cells of each activation, behind its name: what they sort by, as numbers, and what they say."""
+        table = SectionTable(self.bytes_of(page).decode(), "activations")
+        return {name: ([None if sort is None else float(sort) for sort in sorts], texts)
+                for name, (_, sorts, texts) in zip(table.titles, table.rows)}
+
+    def codes_of(self, name):
+        """scale and offset, as the encodings of the model say: real = scale (code + offset), codes 0 to 255"""
+        self.succeeds("encodings", "out.onnx", "-o", "out.encodings")
+        for entry in json.loads(self.bytes_of("out.encodings"))["activation_encodings"]:
+            if entry["name"] == name:
+                return entry["scale"][0], entry["offset"][0]
+        return None
+
+    def test_figures_are_those_of_the_samples(self):
+        for options in ((), ("--activation-encoding", "percentile", "--percentile", 99)):
+            self.succeeds("quantize", self.model, "-o", "out.onnx", *self.STATIC, *options, "--report", "out.html")
+            rows = self.rows()
+            self.assertEqual(set(rows), {"x", "r", "y"})
+            sorts, texts = rows["x"]
+            self.assertEqual(texts[0], "an input")
+            low, high = (float(part) for part in texts[1].split(" to "))
+            self.assertAlmostEqual(low, min(self.x), delta=1e-3)
+            self.assertAlmostEqual(high, max(self.x), delta=1e-3)
+            scale, offset = self.codes_of("x")
+            low, high = (float(part) for part in texts[2].split(" to "))
+            self.assertAlmostEqual(low, scale * offset, delta=1e-2)
+            self.assertAlmostEqual(high, scale * (offset + 255), delta=1e-2)
+            codes = [min(max(round(x / scale) - offset, 0), 255) for x in self.x]
+            real = [scale * (code + offset) for code in codes]
+            count = len(self.x)
+            clipped = sum(abs(a - b) > scale / 2 * 1.000001 for a, b in zip(self.x, real)) / count
+            self.assertEqual(clipped > 0, bool(options))
+            few = 3 / count  # values of the bins at the borders
+            self.assertAlmostEqual(sorts[3], clipped, delta=few)
+            self.assertAlmostEqual(sorts[4], codes.count(0) / count, delta=few)
+            self.assertAlmostEqual(sorts[5], codes.count(255) / count, delta=few)
+            self.assertAlmostEqual(sorts[6], sqnr(self.x, real), delta=0.1)
+            worst_first = [sorts[6] for sorts, _ in rows.values()]
+            self.assertEqual(worst_first, sorted(worst_first))
+            # A Relu's zeros are at the low end, and lose nothing.
+            self.assertGreater(rows["r"][0][4], 0.2)
+            self.assertEqual(rows["r"][0][3] > 0, bool(options))
+
+    def test_it_changes_nothing_else(self):
+        self.succeeds("quantize", self.model, "-o", "with.onnx", *self.STATIC, "--report", "out.html")
+        self.succeeds("quantize", self.model, "-o", "without.onnx", *self.STATIC)
+        self.assertEqual(self.bytes_of("with.onnx"), self.bytes_of("without.onnx"))
+
+    def test_of_prescribed_encodings_alone(self):
+        self.succeeds("quantize", self.model, "-o", "out.onnx", *self.STATIC)
+        self.succeeds("encodings", "out.onnx", "-o", "given.encodings")
+        self.run_command("quantize", self.model, "-o", "out.onnx", "--scheme", "static-affine", "--encodings",
+                         "given.encodings", "--report", "out.html")
+        sorts, texts = self.rows()["x"]
+        self.assertEqual((sorts[1], texts[1]), (-1, "\u2013"))
+        self.assertRegex(texts[2], r"^-\d.* to \d")
+        self.assertIn("No ranges were observed", self.bytes_of("out.html").decode())
+
+    def test_weights_alone_and_plans_have_none(self):
+        self.succeeds("quantize", self.model, "-o", "out.onnx", *SCHEME, "--report", "out.html")
+        self.assertEqual(self.rows(), {})
+        self.succeeds("plan", self.model, *self.STATIC, "--report", "out.html")
+        self.assertEqual(self.rows(), {})
+
+    def test_errors_in_and_out(self):
+        self.succeeds("quantize", self.model, "-o", "out.onnx", *self.STATIC, "--report", "out.html")
+        alone = self.rows()
+        compare = ("compare", self.model, "out.onnx", "--data", "data")
+        document = self.json_of(*compare, "--layers")
+        self.assertEqual(document["report"], None)
+        layers = {layer["name"]: layer["sqnr_db"] for layer in document["comparison"]["layers"]}
+        document = self.json_of(*compare, "--report", "errors.html")
+        self.assertEqual((document["report"], document["comparison"]["layers"]), ("errors.html", []))
+        rows = self.rows("errors.html")
+        for name, (sorts, texts) in alone.items():  # the same samples: the same figures
+            self.assertEqual((rows[name][0][:7], rows[name][1][:7]), (sorts[:7], texts[:7]), name)
+        self.assertEqual(rows["x"][1][7:9], ["\u2013", "\u2013"])
+        self.assertAlmostEqual(rows["r"][0][8], layers["r"], delta=1e-3)
+        self.assertAlmostEqual(rows["y"][0][7], layers["r"], delta=1e-3)
+        self.assertAlmostEqual(rows["y"][0][8], layers["y"], delta=1e-3)
+        self.assertIn("report in errors.html", self.succeeds(*compare, "--report", "errors.html"))
+        page = Page(self.bytes_of("errors.html").decode())
+        self.assertEqual(page.count("svg", "histogram"), 3)
+
+    def test_mistakes(self):
+        self.succeeds("quantize", self.model, "-o", "out.onnx", *self.STATIC)
+        compare = ("compare", self.model, "out.onnx", "--data", "data")
+        self.fails(USAGE, "is read", *compare, "--report", "out.onnx")
+        self.fails(INPUT_OUTPUT, "nowhere", *compare, "--report", "nowhere/out.html")
+
+
 class FrontierTest(CommandTest):
     def setUp(self):
         super().setUp()
@@ -234,7 +352,7 @@ class FrontierTest(CommandTest):
         """The page's rows, and the document that the command prints."""
         document = self.json_of(*arguments, "--report", "out.html")
         text = self.bytes_of("out.html").decode("utf-8")
-        return FrontierTable(text).rows, document, Page(text)
+        return SectionTable(text).rows, document, Page(text)
 
     def test_pareto(self):
         rows, document, page = self.frontier("pareto", self.model, *SCHEME)

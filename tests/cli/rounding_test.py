@@ -9,7 +9,7 @@ import json
 import random
 import re
 
-from command_case import DONE, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests
+from command_case import BAD_INPUT, DONE, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests, two_layers
 from onnx_writer import INT64, model, node, tensor, value_info
 from run_model_test import npy
 
@@ -80,6 +80,58 @@ class RoundingTest(CommandTest):
         self.put_samples("backwards", [name.read_bytes() for name in reversed(names)])
         self.quantize("third.onnx", data="backwards")
         self.assertEqual(self.bytes_of("first.onnx"), self.bytes_of("third.onnx"))
+
+    def test_moments_in_files(self):
+        self.quantize("direct.onnx")
+        calibrate = ("calibrate", self.model, "--moments")
+        self.succeeds(*calibrate, "--data", "data", "-o", "all.moments")
+        quantize = ("quantize", self.model, *FOUR_BITS, "--moments")
+        for count in (2, 3, 7):
+            grids, parts = [], []
+            for i in range(1, count + 1):
+                self.succeeds(*calibrate, "--grid-only", "--data", "data", "--part", f"{i}/{count}", "-o", f"g{i}")
+                grids += ["--merge", f"g{i}"]
+            self.succeeds(*calibrate, "--grid-only", *grids, "-o", "grid")
+            for i in range(count, 0, -1):
+                self.succeeds(*calibrate, "--grid", "grid", "--data", "data", "--part", f"{i}/{count}", "-o", f"m{i}")
+                parts += ["--merge", f"m{i}"]
+            self.succeeds(*calibrate, *parts, "-o", "sum.moments")
+            self.assertEqual(self.bytes_of("sum.moments"), self.bytes_of("all.moments"))
+        result = self.run_command(*quantize, "sum.moments", "-o", "saved.onnx")
+        self.assertEqual(result.returncode, DONE, result.stderr)
+        self.assertEqual(self.bytes_of("saved.onnx"), self.bytes_of("direct.onnx"))
+        document = self.json_of(*calibrate, "--merge", "all.moments")
+        self.assertEqual([(each["weight"], each["columns"], each["inputs"]) for each in document["weights"]],
+                         [("fc1.weight", 16, 48), ("fc2.weight", 32, 48)])
+
+    def test_moments_that_do_not_fit(self):
+        calibrate = ("calibrate", self.model, "--moments")
+        self.succeeds(*calibrate, "--data", "data", "-o", "m")
+        self.succeeds(*calibrate, "--data", "others", "-o", "n")
+        self.succeeds(*calibrate, "--grid-only", "--data", "data", "-o", "g")
+        quantize = ("quantize", self.model, "-o", "q.onnx", *FOUR_BITS, "--moments")
+        self.fails(USAGE, ["fc1.weight", "another grid"], *calibrate, "--merge", "m", "--merge", "n", "-o", "o")
+        self.fails(USAGE, "--grid-only", *calibrate, "--data", "data", "--part", "1/2", "-o", "o")
+        self.fails(USAGE, "no sums", *calibrate, "--merge", "g", "-o", "o")
+        self.fails(USAGE, "no grid", *calibrate, "--grid-only", "--merge", "m", "-o", "o")
+        self.fails(USAGE, ["g", "grid"], *quantize, "g")
+        self.fails(USAGE, "looks at no moments", *quantize, "m", "--rounding", "nearest")
+        self.fails(USAGE, ["m", "samples, not moments"], *quantize, "m", "--optimize", "cle")
+        self.fails(USAGE, "it needs samples", *quantize, "m", "--sequential")
+        self.fails(USAGE, "--moments is an option of weight_only", "quantize", self.model, "-o", "q.onnx", "--scheme",
+                   "static-affine", "--calibration", "data", "--moments", "m")
+        self.put("other.onnx", two_layers([.5] * 512))
+        self.fails(USAGE, ["m", "another model"], "quantize", "other.onnx", "-o", "q.onnx", *FOUR_BITS, "--moments", "m")
+        self.fails(USAGE, ["m", "another model"], "calibrate", "other.onnx", "--moments", "--merge", "m", "-o", "o")
+        self.put("cut", self.bytes_of("m")[:100])
+        self.fails(BAD_INPUT, ["cut", "byte"], *quantize, "cut")
+        self.fails(BAD_INPUT, ["model.onnx", "no file of second moments"], *quantize, self.model)
+        self.fails(INPUT_OUTPUT, "nowhere", *quantize, "nowhere")
+        # What grows keeps its grid, and says what that does not reach.
+        grown = self.run_command(*calibrate, "--data", "others", "--merge", "m", "-o", "m")
+        self.assertEqual(grown.returncode, DONE, grown.stderr)
+        self.assertRegex(grown.stderr.decode(), r"\Awarning: .* numbers of inputs are larger than the grid")
+        self.assertEqual(self.json_of(*calibrate, "--merge", "m")["samples"], 48)
 
     def test_without_rounding_by_data_nothing_changes(self):
         self.succeeds("quantize", self.model, "-o", "without.onnx", *FOUR_BITS)

@@ -155,12 +155,15 @@ class ScopeTest(CommandTest):
         def attribute(name, graph):
             return field(5, field(1, name) + field(20, 5) + field(6, graph))
 
-        choice = (node("If", ["c"], ["y"], "choice") + attribute("then_branch", branch("w1", "then_mm"))
-                  + attribute("else_branch", branch("w2", "else_mm")))
+        def choice(kind):
+            return (node(kind, ["c"], ["y"], "choice") + attribute("then_branch", branch("w1", "then_mm"))
+                    + attribute("else_branch", branch("w2", "else_mm")))
+
         condition = field(1, "c") + field(2, field(1, field(1, 9) + field(2, b"")))
-        self.put("if.onnx", model(
-            [choice], [tensor(name, [SIZE, SIZE], numbers(SIZE * SIZE, i)) for i, name in enumerate(("w1", "w2"))],
-            [condition, value_info("x", [2, SIZE])], [value_info("y", [2, SIZE])]))
+        for name, kind in (("if.onnx", "Choose"), ("read.onnx", "If")):  # carried, and read
+            self.put(name, model(
+                [choice(kind)], [tensor(w, [SIZE, SIZE], numbers(SIZE * SIZE, i)) for i, w in enumerate(("w1", "w2"))],
+                [condition, value_info("x", [2, SIZE])], [value_info("y", [2, SIZE])]))
         for name in ("then_mm", "else_mm_y"):
             for option in ("--include", "--exclude"):
                 self.fails(USAGE, [f"{option.removeprefix('--')}: '^{name}$'", "in a subgraph", f"'{name}'"], "quantize", "if.onnx", "-o",
@@ -168,6 +171,11 @@ class ScopeTest(CommandTest):
             self.fails(USAGE, [f"'{name}' is in a subgraph"], "explain", "if.onnx", name, "--scheme", "weight-only")
         self.fails(USAGE, "matches no node", "quantize", "if.onnx", "-o", "q.onnx", "--scheme", "weight-only",
                    "--exclude", "nowhere")
+        self.fails(USAGE, "did you mean 'choice/then_branch/then_mm'", "quantize", "read.onnx", "-o", "q.onnx",
+                   "--scheme", "weight-only", "--include", "^then_mm$")
+        self.succeeds("quantize", "read.onnx", "-o", "q.onnx", "--scheme", "weight-only", "--include",
+                      "^choice/then_branch/then_mm$")
+        self.assertEqual(self.codes_in("q.onnx"), "w1")
 
     def test_operations_are_meant_before_their_values(self):
         # Where values are called after the operation, its name means it alone: the next one still gets codes.

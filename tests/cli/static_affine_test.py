@@ -7,6 +7,7 @@ Needs Python's standard library alone.
 
 import json
 import random
+import re
 
 from command_case import BAD_INPUT, DONE, IMPOSSIBLE, INPUT_OUTPUT, USAGE, CommandTest, run_tests
 from onnx_writer import model, node, tensor, value_info
@@ -99,6 +100,12 @@ class StaticAffineTest(CommandTest):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration")
         self.put("other.json", self.bytes_of("s.json").replace(b'"h"', b'"fc9"'))
         self.fails(USAGE, ["other.json", "'fc9'", "another model"], *quantize, "other.json")
+        # Of other contents, as where the model was changed since: values go by their names, and a warning says so.
+        self.put("changed.json", re.sub(rb'"model_hash": "[0-9a-f]+"', b'"model_hash": "0123456789abcdef"',
+                                        self.bytes_of("s.json")))
+        done = self.run_command(*quantize, "changed.json")
+        self.assertEqual(done.returncode, DONE, done.stderr)
+        self.assertIn(b"changed.json: these statistics were gathered on another model", done.stderr)
         self.put("cut.json", self.bytes_of("s.json")[:-10])
         self.fails(BAD_INPUT, "cut.json", *quantize, "cut.json")
         self.put("plan.json", b"{}")

@@ -15,6 +15,7 @@
 #include "adapters/openvino/recurrent_layers.hpp"
 #include "adapters/openvino/tensors.hpp"
 #include "io/openvino/names.hpp"
+#include "ir/regions.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -81,7 +82,9 @@ Expected<std::vector<std::size_t>> keep_only(Graph& graph, const std::vector<Val
   const std::vector<NodeId> inputs(graph.inputs().begin(), graph.inputs().end());
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   for (const NodeId node : std::views::reverse(order)) {
-    if (graph.kind(node) != ops::Output::kind && graph.uses(node).empty()) graph.erase(node);
+    const bool stays = graph.kind(node) == ops::Output::kind ||
+                       graph.kind(node) == regions::input_kind;  // which a body has unread, too
+    if (!stays && graph.uses(node).empty()) graph.erase(node);
   }
   std::vector<std::size_t> kept;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

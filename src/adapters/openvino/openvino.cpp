@@ -11,6 +11,7 @@
 #include "adapters/openvino/compile.hpp"
 #include "adapters/openvino/library.hpp"
 #include "adapters/openvino/tensors.hpp"
+#include "ir/regions.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -90,6 +91,7 @@ class OpenVinoModel final : public ModelExecutor {
 
 // Inputs and constants need no OpenVINO.
 Expected<void> OpenVinoModel::sort(std::span<const Value> watched) {
+  QUADRANT_TRY(const Regions regions, Regions::find(graph_));
   std::map<Value, std::size_t> places;
   for (std::size_t i = 0; i < graph_.inputs().size(); ++i) places[{graph_.inputs()[i]}] = i;
   for (std::size_t index = 0; index < watched.size(); ++index) {
@@ -99,6 +101,8 @@ Expected<void> OpenVinoModel::sort(std::span<const Value> watched) {
       constants_.emplace_back(std::move(tensor), index);
       continue;
     }
+    // What is in the body of a loop or a branch is no output that OpenVINO can have.
+    if (regions.of(value.node) != Regions::model) continue;
     const auto [place, is_new] = places.try_emplace(value, outputs_.size());
     if (is_new) outputs_.push_back(value);
     const bool is_input = graph_.kind(value.node) == ops::Input::kind;

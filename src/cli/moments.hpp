@@ -1,0 +1,45 @@
+// quadrant calibrate --moments: second moments of what layers compute on, and their grids.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/checkpoint_options.hpp"
+#include "cli/console.hpp"
+#include "cli/data_options.hpp"
+#include "quadrant/calibration/sample_part.hpp"
+#include "quadrant/support/expected.hpp"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
+class App;
+}
+
+namespace quadrant::cli {
+
+/// What `calibrate` was asked for, of moments.
+struct MomentsOptions {
+  bool moments = false;
+  bool grid_only = false;
+  std::string grid;  ///< empty: that of what is merged, or one that is found first
+};
+
+/// Adds --moments, --grid-only and --grid.
+void declare(CLI::App& command, MomentsOptions& options);
+
+/// The rest of the call.
+struct MomentsCall {
+  const std::string& model;
+  const std::string& runtime;
+  const DataOptions& data;
+  SamplePart part;
+  const KeepOptions& keep;
+  const std::vector<std::string>& merged;
+  const std::string& output;
+  bool json = false;
+};
+
+/// Gathers, merges, writes and prints.
+[[nodiscard]] Expected<void> run_moments(const MomentsOptions& options, const MomentsCall& call,
+                                         Console& console);
+
+}  // namespace quadrant::cli
