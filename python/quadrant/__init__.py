@@ -23,6 +23,7 @@ from . import _quadrant, scheme
 from ._errors import Error, QuadrantWarning
 from ._measure import Comparison, Diagnosis, Optimized, calibrate, compare, diagnose, optimize, run, sensitivity
 from ._model import Model, Port, Weights, Written, read
+from ._pareto import Pareto, ParetoPoint, pareto
 from ._quantize import Report, Result, convert, quantize
 from ._statistics import Statistics
 
@@ -57,6 +58,8 @@ __all__ = [
     "Error",
     "Model",
     "Optimized",
+    "Pareto",
+    "ParetoPoint",
     "Port",
     "QuadrantWarning",
     "Report",
@@ -72,6 +75,7 @@ __all__ = [
     "list_schemes",
     "list_types",
     "optimize",
+    "pareto",
     "quantize",
     "read",
     "run",

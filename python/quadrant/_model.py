@@ -120,7 +120,8 @@ class Model:
         Args:
             external_data: ONNX: tensors of 1 kB or more go into a data file beside the model. Models of more than
                 2 GB always do that.
-            matmul_nbits: ONNX: products by weights of 4 and 8 bits become com.microsoft.MatMulNBits where possible.
+            matmul_nbits: ONNX: products by weights of 2, 4 and 8 bits become com.microsoft.MatMulNBits, those of nf4 and fp4-bnb
+                MatMulBnb4, where possible.
             threads: 0: as many as the machine has. The bytes are the same.
 
         Raises:

@@ -56,16 +56,20 @@ void Job::set_gain(const std::string& gain) {
 }
 
 void Job::set_target_bits(double bits) {
-  Recipe& recipe = recipe_.recipe;
-  recipe.target_bits = bits;
+  recipe_.recipe.target_bits = bits;
+  take_variants();
+}
+
+void Job::take_variants() {
   if (scheme_ == nullptr) return;
+  Recipe& recipe = recipe_.recipe;
   // A budget chooses bits, blocks and scales itself.
   value_of(check_budget_recipe(recipe));
   if (!recipe.schemes.front().options.empty()) {
     value_of<void>(
         fail(ErrorCode::usage, "a budget chooses bits, blocks and scales for each weight: '" +
                                    recipe.schemes.front().options.begin()->first +
-                                   "' does not go with target_bits"));
+                                   "' does not go with it"));
   }
   recipe.schemes = value_of(weight_variants());
 }

@@ -30,6 +30,8 @@ class Job {
   void set_policy(const std::string& policy) { recipe_.recipe.policy = policy; }
   void leave_non_finite() { recipe_.recipe.non_finite = NonFinitePolicy::leave_float; }
   void set_target_bits(double bits);
+  /// Instead of one scheme alone, all ways to store a weight that a budget chooses from.
+  void take_variants();
   /// Patterns beside those of the recipe.
   void add_scope(std::vector<std::string> include, std::vector<std::string> exclude);
   /// What the result is for: as `destination_of` has it.

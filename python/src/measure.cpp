@@ -9,6 +9,7 @@
 #include "arrays.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/compare.hpp"
+#include "quadrant/calibration/model_hash.hpp"
 #include "quadrant/pipeline/diagnose.hpp"
 #include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/optimize.hpp"
@@ -123,6 +124,7 @@ Statistics calibrate(Session& session, const Model& model, const Samples& sample
     QUADRANT_TRY(StatisticsTable table,
                  in_file(quadrant::calibrate(graph, interpreter, *data, options), model.path));
     table.model = std::filesystem::path(model.path).filename().string();
+    QUADRANT_TRY(table.model_hash, model_hash(graph, context.executor));
     return Statistics{std::move(table)};
   });
 }

@@ -172,6 +172,7 @@ std::string Result::report(Session& session) const {
                                 .registry = prepared_.registry,
                                 .analysis = quantized_.analysis,
                                 .quantized = &quantized_.graph,
+                                .statistics = prepared_.statistics.get(),
                                 .model = std::filesystem::path(prepared_.model).filename().string(),
                                 .gain_unit = std::string(prepared_.gains->unit()),
                                 .sink = context.sink}));

@@ -5,10 +5,12 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <exception>
 
+#include "frontier.hpp"
 #include "job.hpp"
 #include "measure.hpp"
 #include "model.hpp"
@@ -44,6 +46,7 @@ std::string_view advice(Remedy remedy) {
     case Remedy::give_samples:
       return "calibration=SAMPLES gives them";
     case Remedy::none:
+    case Remedy::fix_shapes:
     case Remedy::another_runtime:
       break;
   }
@@ -216,6 +219,7 @@ void bind_jobs(nb::module_& m) {
       .def("set_policy", &Job::set_policy)
       .def("leave_non_finite", &Job::leave_non_finite)
       .def("set_target_bits", &Job::set_target_bits)
+      .def("take_variants", &Job::take_variants)
       .def("add_scope", &Job::add_scope, "include"_a, "exclude"_a)
       .def("set_destination", &Job::set_destination, "path"_a, "target"_a, "coded_borders"_a)
       .def("set_samples", &Job::set_samples)
@@ -250,6 +254,14 @@ void bind_measuring(nb::module_& m) {
   m.def("diagnose", &diagnose, "session"_a, "first"_a, "second"_a, "samples"_a, "calibration"_a,
         "most"_a, "remedies"_a);
   m.def("sensitivity", &sensitivity, "session"_a, "model"_a, "job"_a, "samples"_a, "cache"_a);
+
+  nb::class_<Frontier>(m, "Frontier")
+      .def_static("make", &Frontier::make, "session"_a, "model"_a, "job"_a, "samples"_a,
+                  "measures_all"_a)
+      .def("points", &Frontier::points)
+      .def("plan", &Frontier::plan, "point"_a)
+      .def("recipe", &Frontier::recipe)
+      .def("svg", &Frontier::svg);
 
   nb::class_<Attempt>(m, "Attempt")
       .def_ro("settings", &Attempt::settings)

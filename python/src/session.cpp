@@ -8,6 +8,9 @@ namespace {
 // How long Ctrl-C may wait to be seen, and a bar to be redrawn.
 constexpr std::chrono::milliseconds patience{50};
 
+// PYTHREAD_INVALID_THREAD_ID, which the stable ABI has not.
+constexpr auto no_thread = static_cast<unsigned long>(-1);
+
 }  // namespace
 
 void StoppableExecutor::parallel_for(std::size_t count, FunctionRef<void(std::size_t)> body) {
@@ -36,7 +39,7 @@ void Session::run_in_thread(const std::function<void()>& work) {
     const nb::gil_scoped_release no_gil;
     std::condition_variable finished;
     bool is_finished = false;
-    std::atomic<unsigned long> id = PYTHREAD_INVALID_THREAD_ID;
+    std::atomic<unsigned long> id = no_thread;
     std::thread thread([&] {
       id = PyThread_get_thread_ident();
       try {

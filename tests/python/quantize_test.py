@@ -282,7 +282,7 @@ class RefusalTest(PackageTest):
             (lambda: quantize(DIGITS, "weight-only", non_finite="keep"), ["leave"]),
             (lambda: quantize(DIGITS, "weight-only", gain="fame"), ["fame"]),
             (lambda: quantize(DIGITS, "weight-only", policy="optimum"), ["did you mean 'optimal'"]),
-            (lambda: quantize(DIGITS, "weight-only", bits=4, target_bits=4), ["bits", "target_bits"]),
+            (lambda: quantize(DIGITS, "weight-only", bits=4, target_bits=4), ["bits", "budget"]),
             (lambda: quantize(DIGITS, "static-affine"), ["calibration=SAMPLES"]),
             (lambda: qd.convert(DIGITS, self.path("m.onnx"), bits=4), ["bits", "scheme"]),
             (lambda: qd.convert(DIGITS, self.path("m.onnx"), target="tpu"), ["tpu"]),
