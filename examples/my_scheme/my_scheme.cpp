@@ -109,9 +109,7 @@ QUADRANT_CONSUMER(MatMulMethod, PowerOfTwo, ops::MatMul,
 
 // Codes to floats: once for each value, shared by all who read floats.
 QUADRANT_DEQUANTIZER(PowerOfTwo)(Value quantized, RewriteContext& context) const {
-  return context.emit(ops::Dequantize::kind, {quantized},
-                      std::string(context.view().value_name(quantized)),
-                      context.view().type(quantized).expressed());
+  return context.dequantize(quantized);
 }
 
 // An ordinary function that the engine calls: linkers cannot drop what is listed here.

@@ -73,12 +73,14 @@ Expected<Type> to_kiln(const TensorType& type) {
 
 // The engine does not see the destination of a transpose, which is written and not read: that
 // makes it the library's transpose. What dense and conv2d add to is read, and so it is an operand.
+// A loop's state is shown with what it starts as, and the loop with the next state: so there is no
+// cycle. Neither has a method, so both are real numbers.
 bool is_shown(const Use& use) { return use.user->code != OpCode::transpose || use.number == 0; }
 
 }  // namespace
 
-Adaptor::Adaptor(Function& function) : function_(function) {
-  for (Op* op = function.first(); op != nullptr; op = op->next.get()) number(*op);
+Adaptor::Adaptor(Module& module) : module_(module) {
+  for (Op* op = module.first(); op != nullptr; op = op->next.get()) number(*op);
   for (const Row& row : rows_) {
     refresh_contents(*row.op);
     refresh_edges(*row.op);
@@ -147,6 +149,10 @@ std::string_view Adaptor::kind(NodeId node) const noexcept {
       return "kiln.alloc";
     case OpCode::relu:
       return "kiln.relu";
+    case OpCode::state:
+      return "kiln.state";
+    case OpCode::loop:
+      return "kiln.loop";
   }
   return {};
 }
@@ -183,16 +189,29 @@ std::string_view Adaptor::value_name(quadrant::Value value) const noexcept {
   return op(value.node).result.name;
 }
 
+// --- Capabilities -------------------------------------------------------------------------------
+
+Expected<void> Adaptor::can_hold(const TensorType& type) const {
+  return to_kiln(type).map([](const Type& /*made*/) {});
+}
+
+Expected<void> Adaptor::can_emit(std::string_view kind, std::span<const TensorType> /*operands*/,
+                                 const TensorType& result) const {
+  if (kind != quadrant::ops::Dequantize::kind) {
+    return fail(ErrorCode::impossible, "Kiln cannot emit '" + std::string(kind) + "'");
+  }
+  return can_hold(result);
+}
+
 // --- GraphRewriter ------------------------------------------------------------------------------
 
 Expected<NodeId> Adaptor::emit(quadrant::NodeSpec spec) {
-  if (spec.kind != quadrant::ops::Dequantize::kind) {
-    return fail(ErrorCode::impossible, "Kiln cannot emit '" + spec.kind + "'");
-  }
+  QUADRANT_CHECK(
+      can_emit(spec.kind, {}, spec.results.empty() ? TensorType{} : spec.results[0].type));
   QUADRANT_TRY(Type type, to_kiln(spec.results[0].type));
   Op& codes = op(spec.operands[0].node);
-  return adopt(*function_.insert_after(&codes, OpCode::dequantize, spec.results[0].name,
-                                       std::move(type), {&codes.result}));
+  return adopt(*module_.insert_after(&codes, OpCode::dequantize, spec.results[0].name,
+                                     std::move(type), {&codes.result}));
 }
 
 Expected<void> Adaptor::set_operand(NodeId node, std::uint32_t operand, quadrant::Value value) {
@@ -216,8 +235,8 @@ Expected<void> Adaptor::set_type(quadrant::Value value, TensorType type) {
                 {.tensor = writer.result.name});
   }
   Use& destination = writer.operands[1];
-  Op* alloc = function_.insert_after(destination.value->def, OpCode::alloc, destination.value->name,
-                                     changed, {});
+  Op* alloc = module_.insert_after(destination.value->def, OpCode::alloc, destination.value->name,
+                                   changed, {});
   destination.set(&alloc->result);
   adopt(*alloc);
   writer.result.type = changed;
@@ -238,7 +257,7 @@ Expected<void> Adaptor::set_constant(NodeId node, quadrant::Constant constant,
 }
 
 Expected<void> Adaptor::set_value_name(quadrant::Value value, std::string name) {
-  function_.rename(op(value.node).result, name);
+  module_.rename(op(value.node).result, name);
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir.hpp"
+#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
@@ -25,10 +26,12 @@ struct Dense {
   static constexpr std::string_view kind = "kiln.dense";
 };
 
-/// Refers to the function, which nobody else may change meanwhile.
-class Adaptor final : public quadrant::GraphView, public quadrant::GraphRewriter {
+/// Refers to the module, which nobody else may change meanwhile.
+class Adaptor final : public quadrant::GraphView,
+                      public quadrant::GraphRewriter,
+                      public quadrant::Capabilities {
  public:
-  explicit Adaptor(Function& function);
+  explicit Adaptor(Module& module);
 
   /// From one world to the other.
   [[nodiscard]] quadrant::NodeId id(const Op& op) const { return {numbers_.at(&op)}; }
@@ -48,6 +51,15 @@ class Adaptor final : public quadrant::GraphView, public quadrant::GraphRewriter
   [[nodiscard]] const quadrant::Constant* constant(quadrant::NodeId node) const noexcept override;
   [[nodiscard]] const quadrant::TensorType& type(quadrant::Value value) const noexcept override;
   [[nodiscard]] std::string_view value_name(quadrant::Value value) const noexcept override;
+
+  // --- Capabilities ---------------------------------------------------------------------------
+  [[nodiscard]] const quadrant::Capabilities* capabilities() const noexcept override {
+    return this;
+  }
+  [[nodiscard]] quadrant::Expected<void> can_hold(const quadrant::TensorType& type) const override;
+  [[nodiscard]] quadrant::Expected<void> can_emit(
+      std::string_view kind, std::span<const quadrant::TensorType> operands,
+      const quadrant::TensorType& result) const override;
 
   // --- GraphRewriter --------------------------------------------------------------------------
   [[nodiscard]] const quadrant::GraphView& view() const noexcept override { return *this; }
@@ -78,7 +90,7 @@ class Adaptor final : public quadrant::GraphView, public quadrant::GraphRewriter
 
   std::vector<Row> rows_;  // by the index of the node
   std::unordered_map<const Op*, std::uint32_t> numbers_;
-  Function& function_;
+  Module& module_;
 };
 
 }  // namespace kiln

@@ -1,4 +1,4 @@
-// A small model in Kiln's IR: a convolution, then an encoder and a decoder that share one matrix.
+// A small model in Kiln's IR: an encoder and a decoder, two functions that share one matrix.
 #pragma once
 
 #include "ir.hpp"
@@ -15,26 +15,37 @@ inline std::vector<float> noise(std::size_t count, std::uint32_t seed) {
   return numbers;
 }
 
-/// Input: an image of 8 x 8 pixels, 3 channels.
-inline void build_autoencoder(Function& f) {
+/// Two functions: an image of 8 x 8 pixels with 3 channels becomes a code, and the code an image,
+/// once it has gone through a loop. Both read the weight `shared`; the loop reads one of the
+/// module.
+inline void build_autoencoder(Module& m) {
   const auto alloc = [&](std::vector<std::int64_t> extents) {
-    return f.append(OpCode::alloc, "buffer", {Scalar::f32, std::move(extents)});
+    return m.append(OpCode::alloc, "buffer", {Scalar::f32, std::move(extents)});
   };
-  Value* image = f.append(OpCode::input, "image", {Scalar::f32, {8, 8, 3}});
-  Value* filter = f.append_weight("filter", {3, 3, 3, 12}, noise(324, 1));
-  Value* shared = f.append_weight("shared", {12, 8}, noise(96, 2));
-  Value* bias = f.append_weight("bias", {6, 6, 12}, noise(432, 3));
+  Value* filter = m.append_weight("filter", {3, 3, 3, 12}, noise(324, 1));
+  Value* shared = m.append_weight("shared", {12, 8}, noise(96, 2));
+  Value* step = m.append_weight("step", {8, 8}, noise(64, 5));
+  Value* bias = m.append_weight("bias", {6, 6, 12}, noise(432, 3));
 
+  Value* image = m.append(OpCode::input, "image", {Scalar::f32, {8, 8, 3}});
   Value* buffer = alloc({6, 6, 12});
-  Value* features = f.append(OpCode::conv2d, "features", buffer->type, {image, filter, buffer});
-  Value* active = f.append(OpCode::relu, "active", features->type, {features});
-
+  Value* features = m.append(OpCode::conv2d, "features", buffer->type, {image, filter, buffer});
+  Value* active = m.append(OpCode::relu, "active", features->type, {features});
   buffer = alloc({8, 12});
-  Value* turned = f.append(OpCode::transpose, "shared_turned", buffer->type, {shared, buffer});
+  Value* turned = m.append(OpCode::transpose, "shared_turned", buffer->type, {shared, buffer});
   buffer = alloc({6, 6, 8});
-  Value* code = f.append(OpCode::dense, "code", buffer->type, {active, turned, buffer});
-  Value* decoded = f.append(OpCode::dense, "decoded", bias->type, {code, shared, bias});
-  f.append(OpCode::output, "result", decoded->type, {decoded});
+  Value* encoded = m.append(OpCode::dense, "encoded", buffer->type, {active, turned, buffer});
+  m.append(OpCode::output, "code", encoded->type, {encoded});
+
+  Value* code = m.append(OpCode::input, "to_decode", encoded->type);
+  Value* state = m.append(OpCode::state, "state", code->type, {code});
+  buffer = alloc({6, 6, 8});
+  Value* stepped = m.append(OpCode::dense, "stepped", buffer->type, {state, step, buffer});
+  Value* next = m.append(OpCode::relu, "next", stepped->type, {stepped});
+  Value* refined = m.append(OpCode::loop, "refined", next->type, {next});
+  refined->def->times = 3;
+  Value* decoded = m.append(OpCode::dense, "decoded", bias->type, {refined, shared, bias});
+  m.append(OpCode::output, "result", decoded->type, {decoded});
 }
 
 }  // namespace kiln

@@ -33,6 +33,7 @@ class Interpreter {
   explicit Interpreter(const Numbers& input) : input_(input) {}
 
   const Numbers& execute(const Op& op) { return values_[&op.result] = evaluate(op); }
+  void set(const Value& value, Numbers numbers) { values_[&value] = std::move(numbers); }
 
  private:
   const Numbers& operand(const Op& op, std::size_t number) {
@@ -61,6 +62,8 @@ class Interpreter {
       case OpCode::dequantize:
         return dequantize(op);
       case OpCode::output:
+      case OpCode::state:
+      case OpCode::loop:
         return operand(op, 0);
     }
     return {};
@@ -139,11 +142,32 @@ class Interpreter {
 
 }  // namespace
 
-std::vector<float> run(const Function& function, const std::vector<float>& input) {
+std::vector<float> run(const Module& module, std::size_t function,
+                       const std::vector<float>& input) {
   Interpreter interpreter(input);
-  for (const Op* op = function.first(); op != nullptr; op = op->next.get()) {
+  struct Loop {
+    const Op* state;
+    std::int64_t round = 1;
+  };
+  std::vector<Loop> loops;
+  std::size_t begun = 0;  // functions
+  bool is_weight = true;
+  for (const Op* op = module.first(); op != nullptr; op = op->next.get()) {
+    if (op->code == OpCode::input) {
+      is_weight = false;
+      ++begun;
+    }
+    if (!is_weight && begun != function + 1) continue;
     const Numbers& numbers = interpreter.execute(*op);
     if (op->code == OpCode::output) return numbers;
+    if (op->code == OpCode::state) loops.push_back({op});
+    if (op->code != OpCode::loop) continue;
+    if (loops.back().round++ < op->times) {
+      interpreter.set(loops.back().state->result, numbers);
+      op = loops.back().state;  // on with what stands behind it
+    } else {
+      loops.pop_back();
+    }
   }
   return {};
 }

@@ -27,6 +27,8 @@ struct Type {
   Scalar scalar = Scalar::f32;
   std::vector<std::int64_t> extents;
   std::shared_ptr<const Scales> scales = nullptr;  ///< of codes; null for real numbers
+
+  [[nodiscard]] bool is_real() const { return scalar == Scalar::f32 && scales == nullptr; }
 };
 
 enum class OpCode : std::uint8_t {
@@ -38,7 +40,9 @@ enum class OpCode : std::uint8_t {
   transpose,   ///< x [A, B], into [B, A]: whatever was in `into` is gone
   relu,        ///< x
   dequantize,  ///< codes
-  output,      ///< x; has no result
+  output,      ///< x; has no result, and ends the function that `input` began
+  state,       ///< begins the body of a loop: starts as its operand, then is what `loop` reads
+  loop,        ///< ends it, after `times` rounds: x, the next state; the result is the last one
 };
 
 using Contents = std::shared_ptr<const std::vector<std::byte>>;
@@ -79,17 +83,20 @@ struct Op {
   std::deque<Use> operands;
   Value result;
   Contents contents;         ///< of a weight
-  std::unique_ptr<Op> next;  ///< in the function's order
+  std::int64_t times = 0;    ///< of a loop
+  std::unique_ptr<Op> next;  ///< in the module's order
 };
 
-/// A list of operations, definitions before uses. Names of values are unique: a name that is taken
-/// gets a suffix.
-class Function {
+/// A list of operations, definitions before uses: weights, which all functions may read, and
+/// functions one after the other, each from its `input` to its `output`, with the bodies of loops
+/// from `state` to `loop`. What is made in a function or a body is seen there alone. Names of
+/// values are unique: a name that is taken gets a suffix.
+class Module {
  public:
-  Function() = default;
-  Function(const Function&) = delete;
-  Function& operator=(const Function&) = delete;
-  ~Function();
+  Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+  ~Module();
 
   [[nodiscard]] Op* first() const { return first_.get(); }
   /// `place`: null for the front.
@@ -110,9 +117,14 @@ class Function {
 };
 
 /// One line for each operation.
-[[nodiscard]] std::string to_string(const Function& function);
+[[nodiscard]] std::string to_string(const Module& module);
 
-/// What the function computes for `input`: its output's numbers, row by row.
-[[nodiscard]] std::vector<float> run(const Function& function, const std::vector<float>& input);
+/// The first rule that is broken: what is read is made before, and seen; a loop's state has one
+/// type wherever it passes; operations have the types that they need. Empty: none is.
+[[nodiscard]] std::string fault_of(const Module& module);
+
+/// What the function, of that number, computes for `input`: its output's numbers, row by row.
+[[nodiscard]] std::vector<float> run(const Module& module, std::size_t function,
+                                     const std::vector<float>& input);
 
 }  // namespace kiln

@@ -40,21 +40,26 @@ float difference(const std::vector<float>& a, const std::vector<float>& b) {
   return difference / largest;
 }
 
-Expected<void> run() {
-  kiln::Function function;
-  kiln::build_autoencoder(function);
-  const std::vector<float> image = kiln::noise(8UL * 8 * 3, 4);
-  const std::vector<float> before = kiln::run(function, image);
-  std::cout << "Before:\n" << to_string(function);
+// What the decoder makes of what the encoder makes.
+std::vector<float> there_and_back(const kiln::Module& module, const std::vector<float>& image) {
+  return kiln::run(module, 1, kiln::run(module, 0, image));
+}
 
-  kiln::Adaptor graph(function);
+Expected<void> run() {
+  kiln::Module module;
+  kiln::build_autoencoder(module);
+  const std::vector<float> image = kiln::noise(8UL * 8 * 3, 4);
+  const std::vector<float> before = there_and_back(module, image);
+  std::cout << "Before:\n" << to_string(module);
+
+  kiln::Adaptor graph(module);
   QUADRANT_CHECK(verify(graph));  // of an adaptor that is new, the first thing to ask
   QUADRANT_TRY(const Registry registry, kiln::weight_only());
 
   // Phases 1 to 3 read. Their answers name values, and refer to operations by id.
   QUADRANT_TRY(const Analysis analysis, analyze(graph, registry));
   print(analysis.plan);
-  const kiln::Op* shared = function.first();
+  const kiln::Op* shared = module.first();
   while (shared->result.name != "shared") shared = shared->next.get();
   std::cout << '\n' << to_string(explain(graph, registry, analysis, graph.id(*shared)));
 
@@ -66,9 +71,12 @@ Expected<void> run() {
   // All four phases, in place, as planned.
   QUADRANT_CHECK(quantize(graph, registry, {.plan = &analysis.plan}));
   QUADRANT_CHECK(verify(graph));
-  std::cout << "\nAfter:\n" << to_string(function);
+  if (!kiln::fault_of(module).empty()) {
+    return fail(ErrorCode::invalid_model, kiln::fault_of(module));
+  }
+  std::cout << "\nAfter:\n" << to_string(module);
 
-  const float change = difference(before, kiln::run(function, image));
+  const float change = difference(before, there_and_back(module, image));
   std::cout << "\nThe output changes by " << 100 * change << " %\n";
   if (change > 0.02F) return fail(ErrorCode::invalid_model, "that is too much");
   return {};

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "adaptor.hpp"
-#include "quadrant/methods/weight_only.hpp"
 
 namespace kiln {
 namespace {
@@ -25,8 +24,9 @@ QUADRANT_CONSUMER(DenseMethod, WeightOnly, Dense,
 
 }  // namespace
 
-Expected<Registry> weight_only() {
-  RegistryBuilder builder = RegistryBuilder::of(WeightOnly());
+Expected<Registry> weight_only(WeightOnlyOptions options) {
+  QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(std::move(options)));
+  RegistryBuilder builder = RegistryBuilder::of(std::move(scheme));
   WeightOnly::Registration own(builder);
   own.add<Conv2dMethod>();
   own.add<DenseMethod>();

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/methods/weight_only.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace kiln {
 
-[[nodiscard]] quadrant::Expected<quadrant::Registry> weight_only();
+[[nodiscard]] quadrant::Expected<quadrant::Registry> weight_only(
+    quadrant::WeightOnlyOptions options = {});
 
 }  // namespace kiln
