@@ -45,6 +45,8 @@ class Documentation(unittest.TestCase):
     def test_custom_schemes(self):
         for name in ("my_scheme.hpp", "my_scheme.cpp", "my_scheme_test.cpp"):
             self.assert_shown("docs/custom_schemes.md", f"## {name}", name)
+        for heading in ("command.cpp", "main.cpp: an executable of your own", "plugin.cpp: for a command that is there"):
+            self.assert_shown("docs/custom_schemes.md", f"## {heading}", heading.partition(":")[0])
 
     def test_own_operations(self):
         self.assert_shown(
@@ -53,7 +55,7 @@ class Documentation(unittest.TestCase):
 
     def test_readme(self):
         self.assert_shown("README.md", "## A scheme of your own", "my_scheme.hpp", "my_scheme.cpp")
-        self.assert_shown("docs/custom_schemes.md", "## The operations of another scheme", "own_format.cpp", folder="examples")
+        self.assert_shown("docs/custom_schemes.md", "## The operations of another scheme", "own_format.cpp", "fp8.cpp", folder="examples")
         self.assert_shown("docs/seeds/four-phase.md", "## The readme's examples in C++", "toy_scheme.hpp", folder="tests/engine")
 
 

@@ -41,7 +41,8 @@ ROOMS = {
         IR | {"engine", "numerics", "transforms", "targets", "methods", "io", "runtime", "calibration", "recipe", "report"},
         CORE_LIBRARIES,
     ),
-    "cli": (None, None),  # anything
+    "c_api": (None, None),  # anything
+    "cli": (None, None),
     "mlir_plugin": (None, None),
 }
 CORE = {"support", "ir", "numerics", "engine", "transforms", "methods"}

@@ -8,6 +8,7 @@ Small models with one thing each: what the reader knows. Needs onnx and numpy. T
 import io
 import pathlib
 import random
+import struct
 import sys
 
 import numpy as np
@@ -520,6 +521,30 @@ def openvino_files():
               result], [(0, 0, 2, 0), (1, 0, 2, 1), (2, 2, 3, 0)], b"\x21\x03", version=10)
 
 
+def moments_files():
+    """Grids and moments of one or two matrices of two columns, and what is left."""
+    def text(value):
+        return struct.pack("<Q", len(value)) + value
+
+    def numbers(code, *values):
+        return struct.pack(f"<Q{len(values)}{code}", len(values), *values)
+
+    def file(kind, weights, left=()):
+        head = b"QMOMENTS" + struct.pack("<IIQQ", 1, kind, 0xC0FFEE, 3) + text(b"model.onnx")
+        return (head + struct.pack("<Q", len(left)) + b"".join(text(name) + text(why) for name, why in left)
+                + struct.pack("<Q", len(weights)) + b"".join(weights))
+
+    def weight(name, matrices, *sums):
+        layout = numbers("q", *range(0, 4 * matrices, 4)) + numbers("q", 0, 2) + numbers("q", 0, 1)
+        grid = text(name) + layout + numbers("d", *[.25, .5] * matrices)
+        return grid + b"".join(numbers("q", *each) for each in sums)
+
+    yield file(0, [])
+    yield file(0, [weight(b"v", 1), weight(b"w", 2)], [(b"a", b"looked up"), (b"b", b"not finite")])
+    yield file(1, [weight(b"w", 1, [2], [5, -3, 4])])
+    yield file(1, [weight(b"v", 2, [2, 0], [5, 1, 4, 0, 0, 0]), weight(b"w", 1, [1], [1, 1, 1])], [(b"a", b"why")])
+
+
 def main():
     folder = pathlib.Path(sys.argv[1])
     dice = random.Random(1)
@@ -533,11 +558,13 @@ def main():
         "statistics": [text.encode() for text in STATISTICS],
         "encodings": [text.encode() for text in ENCODINGS],
         "recipe": [text.encode() for text in RECIPES],
+        "c_api": [text.encode() + b"\0first" for text in RECIPES],
         "tflite": list(tflite_files()),
         "openvino": list(openvino_files()),
         "hardware": [text.encode() for text in HARDWARE],
         "sample_list": [text.encode() for text in SAMPLE_LISTS],
         "labels": list(label_files()),
+        "moments": list(moments_files()),
         "graph": [dice.randbytes(size) for size in (64, 128, 256, 256, 512, 512, 1024, 1024)],
     }
     for name in ("interpreter", "schemes", "transforms", "conversion"):

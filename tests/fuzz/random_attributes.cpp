@@ -41,6 +41,8 @@ constexpr std::array attribute_names{
     "output_padding",
     "onnx.absent_results",
     "onnx.captures",
+    "onnx.region_position",
+    "onnx.yields",
 };
 
 constexpr std::array texts{

@@ -24,3 +24,6 @@ execute_process(COMMAND_ERROR_IS_FATAL ANY
   COMMAND "${CMAKE_COMMAND}" --build "${WORK}/build")
 execute_process(COMMAND_ERROR_IS_FATAL ANY
   COMMAND "${CMAKE_CTEST_COMMAND}" --test-dir "${WORK}/build" --verbose --no-tests=error)
+if(AFTER)
+  execute_process(COMMAND_ERROR_IS_FATAL ANY COMMAND ${AFTER})
+endif()

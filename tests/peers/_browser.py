@@ -110,8 +110,10 @@ class Browser:
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
 
     def open(self, path):
+        """A file, or what is at an `http:` address."""
         self.requests, self.complaints, self.loaded = [], [], 0
-        self.call("Page.navigate", url=pathlib.Path(path).resolve().as_uri())
+        url = path if str(path).startswith("http:") else pathlib.Path(path).resolve().as_uri()
+        self.call("Page.navigate", url=url)
         while not self.loaded:
             self.receive()
 

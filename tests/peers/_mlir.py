@@ -6,8 +6,11 @@ Ends a test with status 77, skipped, where one that it uses is missing: Debian 1
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
+
+import numpy as np
 
 from _command import COMMAND
 
@@ -67,18 +70,19 @@ def rewritten(version, text, passes, *arguments):
     return done.stdout
 
 
+def printed_numbers(text):
+    """The elements that printMemrefF32 printed, in a row."""
+    return np.array([float(n) for n in re.findall(r"-?\d+\.?\d*(?:e[-+]\d+)?", text.split("data =")[1])])
+
+
 # From linalg on tensors to LLVM.
-TO_LLVM = (
-    "func.func(canonicalize,cse,convert-elementwise-to-linalg),"
-    "one-shot-bufferize{bufferize-function-boundaries=1 "
-    "function-boundary-type-conversion=identity-layout-map},"
-    "func.func(buffer-deallocation-simplification,convert-linalg-to-loops),convert-scf-to-cf,"
-    "expand-strided-metadata,lower-affine,convert-arith-to-llvm,convert-math-to-llvm,convert-math-to-libm,"
-    "finalize-memref-to-llvm,convert-func-to-llvm,convert-cf-to-llvm,reconcile-unrealized-casts"
-)
+TO_LLVM = (ROOT / "examples" / "mlir" / "to_llvm.txt").read_text("utf-8").replace("\n", "")
 
 
 RUNNERS = {19: "mlir-cpu-runner", 22: "mlir-runner"}
+
+
+OBSERVERS = _LIBRARIES / "libquadrant_observers.so"
 
 
 def run_main(text, passes="", version=19):
@@ -89,6 +93,8 @@ def run_main(text, passes="", version=19):
         lowered = opt(version, text, f"--pass-pipeline=builtin.module({TO_LLVM})")
     libraries = ",".join(str(FOLDERS[version] / "lib" / f"libmlir_{name}runner_utils.so")
                          for name in ("", "c_"))
+    if "quadrant-instrument" in passes:
+        libraries += f",{OBSERVERS}"
     done = tool(version, RUNNERS[version], "-e", "main", "-entry-point-result=void",
                 f"-shared-libs={libraries}", text=lowered)
     assert done.returncode == 0, f"{RUNNERS[version]}: {done.stderr[:2000]}"

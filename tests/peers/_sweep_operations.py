@@ -4,7 +4,7 @@ few to a `Builder`."""
 import numpy as np
 from onnx import TensorProto, helper
 
-from _sweep_builder import info_of, type_of
+from _sweep_builder import Refused, info_of, type_of
 
 OPERATIONS = []  # (weight, weight in models of common operations alone, function)
 
@@ -41,6 +41,8 @@ def windows(b, value, largest=3, dilations=True):
         found["strides"] = b.integers(1, 3 if b.chance(0.2) else 2, len(kernel))
     if dilations and b.chance(0.2):
         found["dilations"] = b.integers(1, 2, len(kernel))
+        if any((k - 1) * step >= n for k, step, n in zip(kernel, found["dilations"], extents)):
+            raise Refused("a window beyond the image, of which ONNX Runtime makes one all the same")
     return found
 
 
@@ -442,6 +444,18 @@ def triangle(b):
     b.add("Trilu", b.pick(2, 3), b.choice([None, b.constant(b.integer(-1, 1), np.int64)]), upper=b.integer(0, 1))
 
 
+def has_ties(extent, size, coordinates, nearest):
+    """Whether a place is halfway between two elements, or on one, so that the last bits of fractions, which runtimes
+    compute in their own ways, decide between two. Scales that are integers are exact in all."""
+    if size % extent == 0 or extent % size == 0:
+        return False
+    places = {"asymmetric": np.arange(size) * extent / size,
+              "align_corners": np.arange(size) * (extent - 1) / max(1, size - 1),
+              }.get(coordinates, (np.arange(size) + 0.5) * extent / size - 0.5)
+    edge = 0 if nearest in ("floor", "ceil") else 0.5
+    return bool((np.abs((places[places != 0] - edge + 0.5) % 1 - 0.5) < 1e-4).any())
+
+
 @operation(5)
 def resize(b):
     x = b.pick(3, 4, 4, 4)
@@ -463,6 +477,9 @@ def resize(b):
         return
     no_scales = b.constant(np.zeros(0, np.float32)) if b.opset < 13 else None
     sizes = [*x.shape[:2], *(b.choice([2 * n, n + 1, max(1, n // 2), n]) for n in x.shape[2:])]
+    how_nearest = attributes["coordinate_transformation_mode"], attributes.get("nearest_mode")
+    if mode == "nearest" and any(has_ties(n, size, *how_nearest) for n, size in zip(x.shape, sizes)):
+        sizes = [*x.shape[:2], *(2 * n for n in x.shape[2:])]
     if how < 4 and not b.opens:
         b.add("Resize", x, no_roi, no_scales, b.ints(*sizes), **attributes)
         return

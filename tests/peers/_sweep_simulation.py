@@ -2,14 +2,17 @@
 to the next is rounded in numpy. Nothing here is the product's."""
 
 import numpy as np
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto
 
-from _models import session_of
-from _sweep_builder import info_of, names_read
+from _sweep_builder import names_read
 
 LEVELS = 255
 WIDER = (1, 1.1, 1.25)  # ranges that are simulated: which codes are near by chance, and which ranges kernels want
 FIXED = {"Sigmoid": (0, 1), "Softmax": (0, 1), "Tanh": (-1, 1)}  # kernels have these ranges, whatever occurs
+# Results that have their operand's range: kernels, or the scheme, have one for both. In LiteRT, bounds other than those
+# of its own operators, too.
+KEEPING = {"AveragePool"}
+KEEPING_IN_LITERT = {"AveragePool", "Clip"}
 # Operands that are not rounded to 8 bits: biases and parameters of normalizations.
 REAL = {"Conv": (2,), "ConvTranspose": (2,), "Gemm": (2,), "BatchNormalization": (1, 2, 3, 4),
         "InstanceNormalization": (1, 2), "LayerNormalization": (1, 2), "GroupNormalization": (1, 2),
@@ -29,9 +32,7 @@ class Simulation:
 
     def __init__(self, made):
         self.made = made
-        self.graph = made.model.graph
-        self.constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in self.graph.initializer}
-        self.sessions = {}
+        self.graph, self.constants = made.nodes.graph, made.nodes.constants
         self.real = [self.values(feed) for feed in made.feeds]
         self.ranges = {name: self.range_of([values[name] for values in self.real])
                        for name in self.real[0] if self.real[0][name].dtype.kind == "f"}
@@ -45,45 +46,37 @@ class Simulation:
         return {name: rounded(array, *both_signs(array), wider) for name, array in self.real[0].items()
                 if name in self.fixed and array.dtype.kind == "f" and array.ndim > 1}
 
-    def values(self, feed, weights=None, wider=None):
+    def values(self, feed, weights=None, wider=None, keeping=KEEPING):
         """All values by name. With `weights`, these instead of the constants; with `wider`, inputs, results and
-        other constants are rounded, too."""
+        other constants are rounded, too; what is `keeping` has the range of what it reads."""
         weights = weights or {}
-        known = {**self.constants, **weights, **feed}
+        known = {**weights, **feed}
         self.fixed = set(self.constants)
         if wider:
             known |= {name: rounded(array, *self.ranges[name], wider) for name, array in feed.items()
                       if name in self.ranges}
             known |= {name: rounded(array, *self.range_of([array]), wider) for name, array in self.constants.items()
                       if array.dtype.kind == "f" and array.size > 1 and self.is_data(name) and name not in weights}
-        for node in self.graph.node:
-            is_fixed = all(read in self.fixed for read in names_read(node))
-            for name, array in zip(node.output, self.run(node, known), strict=True):
-                if is_fixed:
-                    self.fixed.add(name)
-                elif wider and name in self.ranges:
-                    array = rounded(array, *FIXED.get(node.op_type, self.ranges[name]), wider)
-                known[name] = weights.get(name, array)
-        return known
+
+        def changed(node, name, array):
+            if all(read in self.fixed for read in names_read(node)):
+                self.fixed.add(name)
+            elif wider and name in self.ranges:
+                own = node.input[0] if node.op_type in keeping and node.input[0] in self.ranges else name
+                array = rounded(array, *FIXED.get(node.op_type, self.ranges[own]), wider)
+            return weights.get(name, array)
+
+        return self.made.nodes.values(known, changed)
 
     def is_data(self, name):
         return not any(name in [node.input[i] for i in REAL.get(node.op_type, ()) if i < len(node.input)]
                        for node in self.graph.node)
 
-    def run(self, node, known):
-        used = {name: known[name] for name in names_read(node)}
-        key = node.output[0], tuple(array.shape for array in used.values())
-        if key not in self.sessions:
-            infos = [info_of(name, array.dtype, array.shape) for name, array in used.items()]
-            outputs = [helper.make_empty_tensor_value_info(name) for name in node.output if name]
-            self.sessions[key] = session_of(self.made.builder.model([node], infos, outputs, {}))
-        return self.sessions[key].run(None, used)
-
-    def outputs(self, everything):
+    def outputs(self, everything, keeping=KEEPING):
         """Of each sample, for each width of ranges; with constants of 8 bits, or with everything."""
         return [[{name: values[name] for name in self.made.truths[0]}
                  for feed in self.made.feeds
-                 for values in [self.values(feed, self.weights(wider), wider if everything else None)]]
+                 for values in [self.values(feed, self.weights(wider), wider if everything else None, keeping)]]
                 for wider in WIDER]
 
     def behind_steps(self):

@@ -8,6 +8,7 @@ import subprocess
 import _mlir  # first: ends the test where MLIR is missing
 
 import numpy as np
+import onnx
 
 from _command import quadrant, run_tests, scratch
 from _mlir import PLUGINS, plugin, rewritten, run_main, tool
@@ -85,12 +86,12 @@ def test_weights_are_by_their_definition():
     assert np.array_equal(np.array([float(scale) for scale in printed], np.float32), scales[0])
 
 
-def check_static(module, products):
-    quantize = "quadrant-quantize{{scheme=static gains=unit products={}}},".format
+def check_static(module, products, sums):
+    quantize = f"quadrant-quantize{{{{scheme=static gains=unit products={{}} sums={sums}}}}},".format
     text = rewritten(19, module.program(), quantize(products)[:-1])
     assert "quant.qcast" in text, text[:3000]
-    ours = module.parse(run_main(module.program(), quantize(products) + LOWER))
-    theirs = interpreted(module, quantize("casts"))
+    ours = module.parse(run_main(module.program(), quantize(f"{products} saturation=allow") + LOWER))
+    theirs = interpreted(module, quantize("casts saturation=allow"))
     close(ours, theirs)
     real = module.values[module.result]
     close(ours, real, 0.1)  # it is still the same network
@@ -99,8 +100,32 @@ def check_static(module, products):
 
 def test_static():
     for products in ("integers", "casts"):
-        for name, module in networks(has_stats=True):
-            yield f"{products}, {name}", check_static, module, products
+        for sums in ("real", "codes"):
+            for name, module in networks(has_stats=True):
+                yield f"{products}, {sums}, {name}", check_static, module, products, sums
+
+
+def test_sums_are_not_rounded_for_who_reads_real_numbers():
+    """With the default, what is lost is lost by the factors alone, and a product needs no range."""
+    for version in (19, 22):
+        module = Module(26, has_stats=True)
+        x, weight = module.input(64, 32), module.weight(32, 16)
+        module.output(module.matmul(x, weight))
+        exact, text = module.values[module.result], module.program()
+        without = re.sub(r"linalg\.matmul \{quadrant\.stats = [^}]*\}", "linalg.matmul", text)
+        assert without != text
+        errors = [np.square(module.parse(run_main(of, f"quadrant-quantize{{scheme=static {options}}},{LOWER}",
+                                                  version=version)) - exact).sum()
+                  for of, options in ((without, ""), (text, ""), (text, "sums=codes"))]
+        assert 0 < errors[0] == errors[1] < 0.8 * errors[2], errors
+        # The definition, in numpy: codes of both, the integers' sum, both scales.
+        data, low, high = module.values[x], module.values[x].min(), module.values[x].max()
+        scale = np.float32((float(high) - float(low)) / 255)
+        zero = np.clip(np.rint(-128 - low / scale), -128, 127)
+        codes = np.clip(np.rint(data / scale) + zero, -128, 127) - zero
+        of_weight, scales = channel_codes(module.values[weight], 1, 127)
+        expected = (codes.astype(np.int64) @ of_weight) * (scale.astype(np.float64) * scales)
+        close(module.parse(run_main(text, f"quadrant-quantize{{scheme=static}},{LOWER}", version=version)), expected)
 
 
 def test_sums_of_integers_are_linalgs_where_it_has_them():
@@ -525,6 +550,84 @@ def test_static_says_when_nothing_came_of_it():
     assert ":1:1: remark: no value becomes codes" in done.stderr and "gains=unit" in done.stderr, done.stderr
 
 
+def test_nothing_without_ranges():
+    """The remedy is named, by both passes; a file's ranges are as good as attributes'."""
+    bare = re.sub(r" *\{quadrant\.stats = [^}]*\}", "", ranges())
+    assert "quadrant.stats" not in bare
+    for name in ("quantize", "report"):
+        done = plugin(19, bare, f"quadrant-{name}{{scheme=static}}")
+        assert done.returncode == 0 and "no range of any is known; quadrant.stats" in done.stderr, done.stderr
+    weightless = re.sub(r"arith.constant dense<.*> : tensor<(\d+x\d+)xf32>", r"tensor.empty() : tensor<\1xf32>", bare)
+    assert "remark" not in plugin(19, weightless, "quadrant-quantize").stderr
+    small = Module(3)
+    small.output(small.matmul(small.input(2, 1), small.weight(1, 1)))  # one weight: its scale takes as much
+    assert "no value becomes codes" in plugin(19, small.function(), "quadrant-quantize").stderr
+
+
+def test_weights_that_are_no_numbers():
+    """The report says of them what quantize does, and what may be done."""
+    weight = np.ones((4, 2), np.float32)
+    weight[0, 0] = np.nan
+    text = f"""func.func @f(%x: tensor<2x4xf32>) -> tensor<2x2xf32> {{
+  %w = arith.constant {dense(weight)}
+  %e = tensor.empty() : tensor<2x2xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<2x4xf32>, tensor<4x2xf32>) outs(%e : tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %y : tensor<2x2xf32>
+}}
+"""
+    for name in ("quantize", "report"):
+        done = plugin(19, text, f"quadrant-{name}{{gains=unit}}")
+        assert done.returncode == 1 and ":2:8: error:" in done.stderr and "non-finite=leave" in done.stderr, done.stderr
+    said = " ".join(remarks(text, "quadrant-report{gains=unit non-finite=leave}"))
+    assert "0 of 1 constants" in said and "element 0 is nan" in said, said
+
+
+def test_what_a_lookup_gives_is_no_position():
+    """A product of it is on integers: what was looked up is not what it was looked up by."""
+    table, weight = (np.random.default_rng(9).uniform(-1, 1, shape).astype(np.float32) for shape in ((20, 16), (16, 8)))
+    text = f"""func.func @f(%i: tensor<4xi64>) -> tensor<4x8xf32> {{
+  %t = arith.constant {dense(table)}
+  %w = arith.constant {dense(weight)}
+  %e = tensor.empty() : tensor<4x16xf32>
+  %h = linalg.generic {{quadrant.stats = dense<[-1.0, 1.0]> : tensor<2xf32>,
+    indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
+    ins(%i : tensor<4xi64>) outs(%e : tensor<4x16xf32>) {{
+    ^bb0(%a: i64, %o: f32):
+      %r = arith.index_cast %a : i64 to index
+      %j = linalg.index 1 : index
+      %v = tensor.extract %t[%r, %j] : tensor<20x16xf32>
+      linalg.yield %v : f32 }} -> tensor<4x16xf32>
+  %c = arith.constant 0.0 : f32
+  %p = tensor.empty() : tensor<4x8xf32>
+  %z = linalg.fill ins(%c : f32) outs(%p : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.matmul ins(%h, %w : tensor<4x16xf32>, tensor<16x8xf32>) outs(%z : tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}}
+"""
+    for version in (19, 22):
+        assert "linalg.quantized_matmul" in rewritten(version, text, "quadrant-quantize{scheme=static gains=unit}")
+
+
+def test_exported_weights_never_saturate():
+    """Any two codes of a scale, times 255 each, are within 16 bits: whichever of them a kernel pairs."""
+    module = Module(25, has_stats=True)
+    hidden = module.matmul(module.input(4, 32), module.weight(32, 16))
+    module.output(module.matmul(hidden, module.weight(16, 8)))
+    with scratch() as folder:
+        for granularity in ("channel", "tensor"):
+            exported = folder / f"{granularity}.onnx"
+            rewritten(19, module.function(), f"quadrant-quantize{{scheme=static gains=unit products=casts "
+                      f"granularity={granularity}}},quadrant-export{{to={exported}}}")
+            weights = [onnx.numpy_helper.to_array(each) for each in onnx.load(exported).graph.initializer]
+            weights = [each.astype(int) for each in weights if each.dtype == np.int8 and each.ndim == 2]
+            assert len(weights) == 2
+            for codes in weights:
+                codes = np.sort(codes, 0) if granularity == "channel" else np.sort(codes.reshape(-1, 1), 0)
+                pairs = np.stack([codes[0] + codes[1], codes[-1] + codes[-2]])
+                assert (255 * pairs >= -(2**15)).all() and (255 * pairs < 2**15).all(), pairs
+                assert np.abs(codes).max() > 50, "and more than half of the codes are of use"
+
+
 def test_options_are_looked_at_where_nothing_is_to_do():
     done = plugin(19, "module {}", "quadrant-quantize{scheme=bogus}")
     assert done.returncode == 1 and "scheme=bogus" in done.stderr, done.stderr
@@ -626,7 +729,8 @@ def test_blocks_in_any_order():
     for version in (19, 22):
         for products in ("integers", "casts"):
             quantize = f"quadrant-quantize{{scheme=static gains=unit products={products}}}"
-            assert rewritten(version, BLOCKS, quantize).count("quant.qcast") == 3
+            # The last one's sum is what is returned.
+            assert rewritten(version, BLOCKS, quantize).count("quant.qcast") == (2 if products == "integers" else 3)
             rewritten(version, BLOCKS, f"{quantize},{LOWER}")
 
 
@@ -770,7 +874,7 @@ def check_random_numbers(seed, options):
     quantize = f"quadrant-quantize{{{options}}},"
     ours = module.parse(run_main(module.program(), quantize + LOWER))
     # The interpreter has no sums of integers with scales of their own.
-    reference = options + (" products=casts" if "static" in options and "products" not in options else "")
+    reference = options + (" products=casts saturation=allow sums=real" if "static" in options and "products" not in options else "")
     close(ours, interpreted(module, f"quadrant-quantize{{{reference}}},"))
 
 
@@ -823,6 +927,10 @@ def test_mistakes_are_explained():
             ("quadrant-quantize{scheme=dynamic}", "scheme=dynamic", "weight-only", "static"),
             ("quadrant-quantize{bits=5}", "8 or 4"),
             ("quadrant-quantize{granularity=row}", "granularity=row", "channel"),
+            ("quadrant-quantize{block-size=0}", "granularity=block", "channel"),
+            ("quadrant-quantize{scheme=static block-size=16}", "granularity=block"),
+            ("quadrant-quantize{scheme=static saturation=sometimes}", "saturation=sometimes", "7bit"),
+            ("quadrant-quantize{saturation=avoid}", "scheme=static"),
             ("quadrant-quantize{symmetry=odd}", "symmetry=odd", "asymmetric"),
             ("quadrant-quantize{scheme=static products=x}", "products=x", "casts"),
             ("quadrant-quantize{products=casts}", "scheme=static"),
@@ -834,6 +942,14 @@ def test_mistakes_are_explained():
             ("quadrant-export", "FILE.onnx"),
             ("quadrant-export{to=x.onnx function=g}", "'g'")):
         yield passes, check_refusal, passes, words
+
+
+def test_no_type_information_of_mlir_is_needed():
+    """LLVM's builds have none unless told."""
+    for library in PLUGINS.values():
+        done = subprocess.run(["nm", "--dynamic", "--undefined-only", "--demangle", library], capture_output=True, text=True,
+                              check=True)
+        assert "mlir::" in done.stdout and not re.search(r"typeinfo for (mlir|llvm)::", done.stdout), library
 
 
 def test_a_plugin_that_does_not_load_is_noticed():

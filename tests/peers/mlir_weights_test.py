@@ -10,7 +10,7 @@ import _mlir  # first: ends the test where MLIR is missing
 import numpy as np
 
 from _command import quadrant, run_tests, scratch
-from _mlir import rewritten, run_main
+from _mlir import printed_numbers, rewritten, run_main
 from _mlir_modules import Module, dense, type_of
 
 LOWER = "quadrant-quantize,quadrant-lower-quant-ops"
@@ -353,6 +353,158 @@ def test_a_long_chain_holds_little():
     assert peak <= max(before, 500_000), f"{peak} KiB"  # all of them: 1.6 GB
 
 
+# --- lookups -----------------------------------------------------------------------------------------
+
+TABLE = drawn(16, 5) * np.linspace(0.1, 3, 16, dtype=np.float32)[:, None]  # rows of different ranges
+ROWS = [3, 15, 0, 3]
+LOOKUPS = {
+    "extracted in a generic": """  %e = tensor.empty() : tensor<4x5xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<4xi64>) outs(%e : tensor<4x5xf32>) {
+    ^bb0(%at: i64, %o: f32): %row = arith.index_cast %at : i64 to index %column = linalg.index 1 : index
+      %v = tensor.extract %w[%row, %column] : tensor<16x5xf32> linalg.yield %v : f32 } -> tensor<4x5xf32>
+""",
+    "tosa.gather": """  %k = tensor.expand_shape %w [[0, 1], [2]] output_shape [1, 16, 5] : tensor<16x5xf32> into tensor<1x16x5xf32>
+  %n = tensor.expand_shape %ids32 [[0, 1]] output_shape [1, 4] : tensor<4xi32> into tensor<1x4xi32>
+  %g = tosa.gather %k, %n : (tensor<1x16x5xf32>, tensor<1x4xi32>) -> tensor<1x4x5xf32>
+  %y = tensor.collapse_shape %g [[0, 1], [2]] : tensor<1x4x5xf32> into tensor<4x5xf32>
+""",
+}
+
+
+def lookup(body, table, name="@main"):
+    return ("func.func private @printMemrefF32(tensor<*xf32>) attributes {llvm.emit_c_interface}\n"
+            f"func.func {name}() {{\n  %ids = arith.constant dense<{ROWS}> : tensor<4xi64>\n"
+            f"  %ids32 = arith.constant dense<{ROWS}> : tensor<4xi32>\n{table}\n{body}"
+            "  %u = tensor.cast %y : tensor<4x5xf32> to tensor<*xf32>\n"
+            "  call @printMemrefF32(%u) : (tensor<*xf32>) -> ()\n  return\n}\n")
+
+
+def check_lookup(body, table, globals_, options, version):
+    text = globals_ + lookup(body, table)
+    made = rewritten(version, text, f"quadrant-quantize{{{options}}}")
+    assert has_codes(made) and "f32, dense" not in made, made
+    passes = f"quadrant-quantize{{{options}}},func.func(tosa-to-linalg),quadrant-lower-quant-ops"
+    lowered = rewritten(version, text, passes)
+    assert not re.search(r"tensor<(1x)?16x5xf32>", lowered), f"the whole table in real numbers:\n{lowered}"
+    printed = run_main(text, passes, version=version)
+    ours = printed_numbers(printed)
+    # A row is as far off as half its own scale: of 255 steps from end to end, or from zero to an end.
+    error = np.abs(ours.reshape(4, 5) - TABLE[ROWS]).max(axis=1)
+    of = TABLE if "granularity=tensor" in options else TABLE[ROWS]
+    ends = np.abs(of).max(axis=-1) if of is not TABLE else np.full(4, np.abs(TABLE).max())
+    assert (error <= ends / 127 / 2 * 1.001 + 1e-6).all() and error.max() > 0, (error, ends)
+
+
+def test_lookups():
+    """A scale for each row of the table, and only the rows that are read become real numbers."""
+    plain = constant("%w", TABLE)
+    part = np.concatenate([drawn(1, 5), TABLE])
+    held = (f"  %h = ml_program.global_load_const @held : {type_of(part)}\n"
+            f"  %w = tensor.extract_slice %h[1, 0] [16, 5] [1, 1] : {type_of(part)} to tensor<16x5xf32>")
+    globals_ = f"ml_program.global private @held({dense(part)}) : {type_of(part)}\n"
+    for version in (19, 22):
+        for name, body in LOOKUPS.items():
+            for options in ("bits=8", "bits=8 symmetry=asymmetric", "bits=8 granularity=tensor"):
+                yield f"{name}, {options}, {version}", check_lookup, body, plain, "", options, version
+            yield f"{name}, a slice of a global, {version}", check_lookup, body, held, globals_, "bits=8", version
+
+
+GATHERS = """func.func @f(%ids: tensor<4x1xindex>) -> tensor<4x5xf32> {
+  CONSTANT
+  %y = tensor.gather %w[%ids] gather_dims([0]) : (tensor<16x5xf32>, tensor<4x1xindex>) -> tensor<4x5xf32>
+  return %y : tensor<4x5xf32>
+}
+"""
+
+
+def test_a_gather_and_what_is_looked_up_in_no_constant():
+    for version in (19, 22):
+        made = rewritten(version, GATHERS.replace("CONSTANT", constant("%w", TABLE)), "quadrant-quantize")
+        assert "tensor<16x5xi8>" in made and "f32:0, {" in made, made
+        text = GATHERS.replace("%ids: tensor<4x1xindex>", "%ids: tensor<4x1xindex>, %w: tensor<16x5xf32>").replace(
+            "CONSTANT", "")
+        assert "quant." not in rewritten(version, text, "quadrant-quantize")
+
+
+def test_a_table_that_a_product_reads_too():
+    """Tied: one set of codes, with the scales of the rows, which are the product's channels."""
+    text = """func.func @f(%ids: tensor<4x1xindex>, %d: tensor<4x16xf32>) -> tensor<4x16xf32> {
+  CONSTANT
+  %y = tensor.gather %w[%ids] gather_dims([0]) : (tensor<16x5xf32>, tensor<4x1xindex>) -> tensor<4x5xf32>
+  %p = tensor.empty() : tensor<5x16xf32>
+  %t = linalg.transpose ins(%w : tensor<16x5xf32>) outs(%p : tensor<5x16xf32>) permutation = [1, 0]
+  %z = linalg.matmul ins(%y, %t : tensor<4x5xf32>, tensor<5x16xf32>) outs(%d : tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %z : tensor<4x16xf32>
+}
+""".replace("CONSTANT", constant("%w", TABLE))
+    for version in (19, 22):
+        made = rewritten(version, text, "quadrant-quantize")
+        assert made.count("arith.constant dense") == 1 and "tensor<16x5xi8>" in made, made
+
+
+# --- blocks ------------------------------------------------------------------------------------------
+
+
+def block_codes(weight, block, largest):
+    """Symmetric codes of blocks along axis 0, and what they mean, by the definition."""
+    parts = weight.reshape(-1, block, weight.shape[1])
+    scales = np.abs(parts).max(1, keepdims=True) / np.float32(largest)
+    codes = np.rint(parts / scales)
+    return (codes * scales).reshape(weight.shape)
+
+
+def test_blocks():
+    """Sub-channel types of version 22: a scale for each 4 rows of each column."""
+    quantize = "quadrant-quantize{granularity=block block-size=4}"
+    module = network([constant("%w", W)], W)
+    made = rewritten(22, module.program(), quantize)
+    assert re.search(r"!quant\.uniform<i8<-127:127>:f32:\{0:4, ?1:1\}", made), made
+    ours = module.parse(run_main(module.program(), f"{quantize},{LOWER}", version=22))
+    x = module.values[module.inputs[0]]
+    assert np.abs(ours - x @ block_codes(W, 4, 127)).max() < 1e-5
+    exact = module.values[module.result]
+    assert decibels(ours, exact) > decibels(module.parse(run_main(module.program(), LOWER.replace(
+        "quadrant-quantize", "quadrant-quantize{granularity=channel}"), version=22)), exact)
+    # What they do not divide has a scale for each channel; a transpose in front turns them.
+    uneven = network([constant("%w", W)], W).program()
+    assert "f32:1, {" in rewritten(22, uneven, "quadrant-quantize{granularity=block block-size=5}")
+    turned = network(generic_lines(W.T, type_of(W), "d1, d0"), W)
+    made = rewritten(22, turned.program(), quantize)
+    assert has_codes(made), made
+    assert decibels(turned.parse(run_main(turned.program(), f"{quantize},{LOWER}", version=22)),
+                    turned.values[turned.result]) > 30
+    for version, words in ((19, "before 20"), (22, "one scale for each channel")):
+        options = "granularity=block" if version == 19 else "granularity=block scheme=static"
+        done = _mlir.plugin(version, module.program(), f"quadrant-quantize{{{options}}}")
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_zero_points_of_blocks_stay_what_they_are_when_printed():
+    """MLIR prints those of u4 above 7 as negative numbers."""
+    module = network([constant("%w", W)], W)
+    for bits, least in ((4, 15), (8, 40)):
+        quantize = f"quadrant-quantize{{granularity=block block-size=4 symmetry=asymmetric bits={bits}}}"
+        at_once = module.parse(run_main(module.program(), f"{quantize},{LOWER}", version=22))
+        printed = rewritten(22, module.program(), quantize)
+        again = module.parse(run_main(printed, "quadrant-lower-quant-ops", version=22))
+        assert decibels(again, at_once) > 90, printed  # scales are printed to some digits
+        assert decibels(at_once, module.values[module.result]) > least
+
+
+def test_blocks_of_a_table():
+    """Each row in halves; an element's block is found where it is read."""
+    table = drawn(16, 8) * np.array([1] * 4 + [9] * 4, np.float32)
+    text = lookup(LOOKUPS["extracted in a generic"], constant("%w", table)).replace("x5xf32", "x8xf32")
+    quantize = "quadrant-quantize{granularity=block block-size=4}"
+    lowered = rewritten(22, text, f"{quantize},quadrant-lower-quant-ops")
+    assert "tensor<16x8xf32>" not in lowered, lowered
+    printed = run_main(text, f"{quantize},quadrant-lower-quant-ops", version=22)
+    ours = printed_numbers(printed)
+    expected = block_codes(table.T, 4, 127).T[ROWS]
+    assert np.abs(ours.reshape(4, 8) - expected).max() < 1e-4
+
+
 # --- tosa, and generics that are exported ----------------------------------------------------------
 
 
@@ -376,7 +528,7 @@ def test_tosa_on_integers():
             "  %u = tensor.cast %y : tensor<1x2x5xf32> to tensor<*xf32>\n"
             "  call @printMemrefF32(%u) : (tensor<*xf32>) -> ()\n  return\n}\n")
     printed = run_main(main, "quadrant-quantize{scheme=static gains=unit},quadrant-lower-quant-ops")
-    ours = np.array([float(n) for n in re.findall(r"-?\d+\.?\d*(?:e[-+]\d+)?", printed.split("data =")[1])])
+    ours = printed_numbers(printed)
     assert decibels(ours, (x[0].astype(np.float64) @ W).reshape(-1)) > 25
 
 

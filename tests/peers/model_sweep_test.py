@@ -34,8 +34,6 @@ KNOWN = (
      "LiteRT's memory planner gives memory away that is still read"),
     ("static-xml", r"GatherTransformation", OF_OPENVINO),
     ("static-xml", r"(scale|data).size\(\).*OC", OF_OPENVINO),
-    ("static-xml", r"shape of an output: [^:]*: \(1, (\d+)\), not \(\1,\)",
-     f"{OF_OPENVINO}: a quantized vector's product with scales by column gets an axis more"),
     ("static-onnx", r"LogSoftmax\) \[ShapeInferenceError\].*ConvTranspose",
      "onnx's shape inference knows no images behind a ConvTranspose with output_shape"),
 )

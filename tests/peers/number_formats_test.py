@@ -150,6 +150,170 @@ def test_openvino_has_elements_for_codes():
         yield name, check_native, name, element
 
 
+# --- ONNX Runtime's own operators ----------------------------------------------------------------------
+
+BNB4 = ["nf4", "fp4-bnb", "nf4 * f16[block=32] : f32", "nf4 * f32[channel] : f32", "fp4-bnb * f32[tensor] : f32",
+        "nf4 * +-f32[block=48] : f32"]
+NBITS = {"int2": 2, "uint2": 2, "int3": 4, "(u4 - z) * f32[block=16] : f32": 4, "int8": 8}
+
+
+def check_packed(name, case, operator, bits=None):
+    """The product reads codes, and its numbers are those of the format, to ONNX Runtime and here."""
+    graph, feeds, w, _, of_result = case
+    with scratch() as folder:
+        path, made = folder / "model.onnx", folder / "made.onnx"
+        path.write_bytes(graph.SerializeToString())
+        done = quadrant("quantize", path, "-o", made, "--scheme", "weight-only", "--type", name, "--format",
+                        "matmulnbits")
+        assert done.returncode == 0, done.stderr
+        assert f"1 product became {operator}" in done.stdout, done.stdout + done.stderr
+        product = next(node for node in onnx.load(made).graph.node if node.op_type == operator)
+        assert bits is None or node("X", [], [], bits=bits).attribute[0] in product.attribute
+        expected = run_text(folder, written(folder, path, name, "qd"), feeds)
+        assert np.array_equal(run(made, feeds)[0], expected)
+        assert np.array_equal(run_text(folder, made, feeds), expected)
+        # The codes are a weight again: of the same size, to OpenVINO and LiteRT, too.
+        done = quadrant("convert", made, folder / "back.xml")
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(run_openvino(folder / "back.xml", feeds), expected)
+        written(folder, path, name, "xml")
+        assert (folder / "back.bin").stat().st_size <= 1.3 * (folder / "made.bin").stat().st_size
+        done = quadrant("convert", made, folder / "back.tflite")
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(next(iter(run_litert(folder / "back.tflite", feeds).values())), expected)
+        assert np.abs(of_result(expected) - w).max() < 3
+
+
+def test_products_of_packed_codes():
+    for case in ("matmul", "gemm"):
+        for name in BNB4:
+            if name.startswith("nf4 * +-") and case == "gemm":
+                continue  # 48 is no part of 64
+            yield f"{name}, {case}", check_packed, name, MODELS[case], "MatMulBnb4"
+    for case in ("matmul", "gemm", "odd"):
+        for name, bits in NBITS.items():
+            yield f"{name}, {case}", check_packed, name, MODELS[case], "MatMulNBits", bits
+
+
+def test_rows_that_are_no_whole_blocks_say_so():
+    graph, feeds, _, _, _ = MODELS["odd"]
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        done = quadrant("quantize", path, "-o", folder / "made.onnx", "--scheme", "weight-only", "--type", "nf4",
+                        "--format", "matmulnbits")
+        assert done.returncode == 0 and "rows of 37 are no whole blocks" in done.stderr, done.stderr
+        assert np.array_equal(run(folder / "made.onnx", feeds)[0],
+                              run_text(folder, written(folder, path, "nf4", "qd"), feeds))
+
+
+FLOAT8 = {"fp8-e4m3": "FLOAT8E4M3FN", "fp8-e5m2": "FLOAT8E5M2", "f8e4m3 * f32[block=16] : f32": "FLOAT8E4M3FN",
+          "f8e5m2 * +-f32[tensor] : f32": "FLOAT8E5M2", "f8e4m3 * f16[channel] : f32": "FLOAT8E4M3FN"}
+
+
+def decoded_linear(path):
+    """What the one DequantizeLinear of a file makes, by onnx's numpy types alone."""
+    graph = onnx.load(path).graph
+    tensors = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    for cast in (n for n in graph.node if n.op_type == "Cast"):
+        tensors[cast.output[0]] = tensors[cast.input[0]].astype(np.float32)
+    linear = next(n for n in graph.node if n.op_type == "DequantizeLinear")
+    codes, scales = (tensors[name] for name in linear.input[:2])
+    attributes = {a.name: a.i for a in linear.attribute}
+    if "block_size" in attributes:
+        scales = np.repeat(scales, attributes["block_size"], attributes["axis"])
+        scales = scales[tuple(slice(n) for n in codes.shape)]
+    elif scales.ndim:
+        shape = [1] * codes.ndim
+        shape[attributes["axis"]] = -1
+        scales = scales.reshape(shape)
+    return codes.astype(np.float32) * scales
+
+
+def check_float8(name, case):
+    """DequantizeLinear has the codes; read back they are codes again, written they are the same bytes."""
+    graph, feeds, w, _, of_result = case
+    with scratch() as folder:
+        path, made = folder / "model.onnx", folder / "made.onnx"
+        path.write_bytes(graph.SerializeToString())
+        written(folder, path, name, "onnx")
+        onnx.checker.check_model(onnx.load(made))
+        number = getattr(onnx.TensorProto, FLOAT8[name])
+        assert number in {tensor.data_type for tensor in onnx.load(made).graph.initializer}
+        expected = run_text(folder, written(folder, path, name, "qd"), feeds)
+        assert np.array_equal(run(made, feeds)[0], expected)
+        assert np.array_equal(decoded_linear(made), of_result(expected).reshape(w.shape))
+        assert np.array_equal(run_text(folder, made, feeds), expected)
+        for extension in ("xml", "again.onnx", "tflite"):
+            done = quadrant("convert", made, folder / f"back.{extension}")
+            assert done.returncode == 0, done.stderr
+        assert (folder / "back.again.onnx").read_bytes() == made.read_bytes()
+        assert "f8e4m3" in elements_of(folder / "back.xml") or "f8e5m2" in elements_of(folder / "back.xml")
+        assert np.array_equal(run_openvino(folder / "back.xml", feeds), expected)
+        assert np.array_equal(next(iter(run_litert(folder / "back.tflite", feeds).values())), expected)
+        done = quadrant("quantize", path, "-o", made, "--scheme", "weight-only", "--type", name, "--format",
+                        "arithmetic")
+        assert done.returncode == 0, done.stderr
+        assert "DequantizeLinear" not in {n.op_type for n in onnx.load(made).graph.node}
+        assert np.array_equal(run(made, feeds)[0], expected)
+
+
+def test_float8_is_dequantize_linear():
+    for name in FLOAT8:
+        for case in ("matmul", "gemm", "conv"):
+            if "block" in name and case == "conv":
+                continue  # axes of 1 behind the blocks, which OpenVINO's elements do not have
+            yield f"{name}, {case}", check_float8, name, MODELS[case]
+
+
+def test_float8_of_other_tools_is_read():
+    """With zero points, in opset 19, as ONNX Runtime's quantizer writes it; stored in int32_data, too."""
+    rng = np.random.default_rng(5)
+    codes = rng.standard_normal((32, 8)).astype(ml_dtypes.float8_e4m3fn)
+    scales = rng.random(8).astype(np.float32) + .1
+    tensor = onnx.TensorProto
+    for raw in (True, False):
+        contents = codes.tobytes() if raw else codes.astype(np.float32)
+        graph = helper.make_graph(
+            [node("DequantizeLinear", ["w", "s", "z"], ["r"], axis=1), node("MatMul", ["x", "r"], ["y"])], "g",
+            [info("x", [32, 32])], [info("y", [32, 8])],
+            [helper.make_tensor("w", tensor.FLOAT8E4M3FN, [32, 8], contents, raw=raw),
+             onnx.numpy_helper.from_array(scales, "s"),
+             helper.make_tensor("z", tensor.FLOAT8E4M3FN, [8], bytes(8), raw=True)])
+        with scratch() as folder:
+            path, feeds = folder / "model.onnx", {"x": np.eye(32, dtype=np.float32)}
+            onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9), path)
+            expected = codes.astype(np.float32) * scales
+            for extension in ("xml", "qd", "onnx"):
+                done = quadrant("convert", path, folder / f"made.{extension}")
+                assert done.returncode == 0, done.stderr
+            assert np.array_equal(run(path, feeds)[0], expected)
+            assert np.array_equal(run(folder / "made.onnx", feeds)[0], expected)
+            assert np.array_equal(run_openvino(folder / "made.xml", feeds), expected)
+            assert "f8e4m3" in elements_of(folder / "made.xml")
+            assert np.array_equal(run_text(folder, folder / "made.qd", feeds), expected)
+            assert "f8e4m3" in quadrant("inspect", path).stdout
+
+
+def test_float8_where_the_opset_stays_is_arithmetic():
+    graph, feeds, _, _, _ = MODELS["matmul"]
+    with scratch() as folder:
+        path, made = folder / "model.onnx", folder / "made.onnx"
+        model = onnx.ModelProto()
+        model.CopyFrom(graph)
+        del model.opset_import[:]
+        model.opset_import.extend([helper.make_opsetid("", 17), helper.make_opsetid("own", 1)])
+        # One of another opset is carried as it is, and no converter knows it.
+        model.functions.append(helper.make_function("own", "f", ["a"], ["b"], [node("Neg", ["a"], ["b"])],
+                                                    [helper.make_opsetid("", 13)]))
+        onnx.save(model, path)
+        done = quadrant("quantize", path, "-o", made, "--scheme", "weight-only", "--type", "fp8-e4m3")
+        assert done.returncode == 0 and "float8, which needs opset 19" in done.stderr, done.stderr
+        assert "DequantizeLinear" not in {n.op_type for n in onnx.load(made).graph.node}
+        assert np.array_equal(run(made, feeds)[0],
+                              run_text(folder, written(folder, path, "fp8-e4m3", "qd"), feeds))
+
+
 # --- what runtimes make of it --------------------------------------------------------------------------
 
 
@@ -171,7 +335,8 @@ def check_kept(name, in_openvino):
     with scratch() as folder:
         path = folder / "model.onnx"
         path.write_bytes(graph.SerializeToString())
-        assert kinds_in_onnxruntime(written(folder, path, name, "onnx"), folder) == {"MatMul"}
+        kinds = {"MatMul", "DequantizeLinear"} if name in FLOAT8 else {"MatMul"}
+        assert kinds_in_onnxruntime(written(folder, path, name, "onnx"), folder) == kinds
         held = weights_in_openvino(written(folder, path, name, "xml"))
         assert in_openvino is None or in_openvino in held, held
         assert operators_of(str(written(folder, path, name, "tflite")))["GATHER"] > 0
@@ -232,6 +397,64 @@ def test_models_compute_the_same_everywhere():
     for path in sorted((ROOT / "examples" / "models").glob("*.onnx")):
         for name in LEAST:
             yield f"{path.stem}, {name}", check_model, path, name
+
+
+# --- weights behind moves ------------------------------------------------------------------------------
+
+
+def moved_models():
+    """y = x w, of a w that is stored otherwise: the operations, the constants, and w."""
+    w = normal(96, 40)
+    half = w.astype(np.float16)
+    transpose, cast = node("Transpose", ["c"], ["t"], perm=[1, 0]), node("Cast", ["t"], ["r"], to=onnx.TensorProto.FLOAT)
+    shape = np.array([96, 40], np.int64)
+    return {
+        "transpose": ([node("Transpose", ["c"], ["r"], perm=[1, 0])], {"c": w.T.copy()}, w),
+        "cast": ([node("Cast", ["c"], ["r"], to=onnx.TensorProto.FLOAT)], {"c": half}, half.astype(np.float32)),
+        "reshape": ([node("Reshape", ["c", "s"], ["r"])], {"c": w.reshape(8, -1), "s": shape}, w),
+        "transpose, cast": ([transpose, cast], {"c": half.T.copy()}, half.astype(np.float32)),
+        "three axes": ([node("Transpose", ["c"], ["t"], perm=[2, 0, 1]), node("Reshape", ["t", "s"], ["r"])],
+                       {"c": w.reshape(12, 8, 40).transpose(1, 2, 0).copy(), "s": shape}, w),
+    }
+
+
+def check_moved(name, nodes, constants, w):
+    """The codes are those of the same weight without the moves, which are gone."""
+    feeds = {"x": np.eye(len(w), dtype=np.float32)}
+    product = node("MatMul", ["x", "r"], ["y"])
+    x, y = info("x", [len(w), len(w)]), info("y", [len(w), w.shape[1]])
+    found = []
+    for graph in (model_of(nodes + [product], [x], [y], constants), model_of([product], [x], [y], {"r": w})):
+        with scratch() as folder:
+            path = folder / "model.onnx"
+            path.write_bytes(graph.SerializeToString())
+            done = quadrant("quantize", path, "-o", folder / "made.onnx", "--scheme", "weight-only", "--type", name)
+            assert done.returncode == 0 and "no weight is left in float" in done.stdout, done.stdout + done.stderr
+            assert "Transpose" not in {n.op_type for n in onnx.load(folder / "made.onnx").graph.node}
+            found.append(run(folder / "made.onnx", feeds)[0])
+            assert np.array_equal(run_text(folder, written(folder, path, name, "qd"), feeds), found[-1])
+            assert np.array_equal(run_openvino(written(folder, path, name, "xml"), feeds), found[-1])
+    assert np.array_equal(*found)
+    assert 0 < np.abs(found[0] - w).max() < 2
+
+
+def test_weights_behind_moves():
+    for name in ("nf4", "fp8-e4m3", "mxfp4", "q4_k", "codebook:16:channel"):
+        for moves, case in moved_models().items():
+            yield f"{name}, {moves}", check_moved, name, *case
+
+
+def test_a_moved_weight_with_two_readers_stays():
+    nodes, constants, w = moved_models()["transpose"]
+    nodes = nodes + [node("MatMul", ["x", "r"], ["y"]), node("Neg", ["c"], ["z"])]
+    graph = model_of(nodes, [info("x", [96, 96])], [info("y", [96, 40]), info("z", [40, 96])], constants)
+    feeds = {"x": np.eye(96, dtype=np.float32)}
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        done = quadrant("quantize", path, "-o", folder / "made.onnx", "--scheme", "weight-only", "--type", "nf4")
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(run(folder / "made.onnx", feeds)[0], w)
 
 
 # --- 4 bits, odd ---------------------------------------------------------------------------------------

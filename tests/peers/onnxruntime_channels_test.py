@@ -103,26 +103,48 @@ def test_files_run():
         yield case, check_file, case
 
 
-def test_poolings_that_say_what_is_so_anyway():
-    """ONNX Runtime makes a QLinearAveragePool of a pooling between codes, which refuses to be loaded with
-    dilations, also those of 1, and of windows of 1."""
+def check_between_convolutions(op, *arrays, absent=0, **attributes):
+    """Of codes, as ONNX Runtime optimizes it."""
     weight = RNG.standard_normal((4, 4, 1, 1)).astype(np.float32)
     x = RNG.standard_normal((1, 4, 12, 12)).astype(np.float32)
-    for kernel, dilations in ((3, [1, 1]), (1, [2, 2])):
-        nodes = [("Conv", ["x", "w"], ["a"], {}),
-                 ("AveragePool", ["a"], ["b"], {"kernel_shape": [kernel] * 2, "dilations": dilations}),
-                 ("Conv", ["b", "w"], ["y"], {})]
-        model = model_of(nodes, x.shape, None, {"w": weight})
-        model.opset_import[0].version = 21
-        with scratch() as folder:
-            onnx.save(model, folder / "m.onnx")
-            np.savez(folder / "s.npz", x=x)
-            done = quadrant("quantize", folder / "m.onnx", "-o", folder / "q.onnx", "--scheme", "static-affine",
-                            "--calibration", folder / "s.npz")
-            assert done.returncode == 0, done.stderr
-            wanted, found = (run(folder / name, {"x": x}, optimised=True) for name in ("m.onnx", "q.onnx"))
-        error = sum(((a - b) ** 2).sum() for a, b in zip(wanted, found)) / sum((a ** 2).sum() for a in wanted)
-        assert error < 1e-2, error
+    constants = {f"c{i}": array for i, array in enumerate(arrays)}
+    names = list(constants)
+    nodes = [("Conv", ["x", "w"], ["a"], {}), (op, ["a", *names[:1], *[""] * absent, *names[1:]], ["b"], attributes),
+             ("MaxPool", ["b"], ["c"], {"kernel_shape": [1, 2], "strides": [2, 2]}), ("Conv", ["c", "w"], ["y"], {})]
+    model = model_of(nodes, x.shape, None, {"w": weight, **constants})
+    model.opset_import[0].version = 21
+    with scratch() as folder:
+        onnx.save(model, folder / "m.onnx")
+        np.savez(folder / "s.npz", x=x)
+        done = quadrant("quantize", folder / "m.onnx", "-o", folder / "q.onnx", "--scheme", "static-affine",
+                        "--calibration", folder / "s.npz")
+        assert done.returncode == 0, done.stderr
+        wanted, found = (run(folder / name, {"x": x}, optimised=True) for name in ("m.onnx", "q.onnx"))
+    error = sum(((a - b) ** 2).sum() for a, b in zip(wanted, found)) / sum((a ** 2).sum() for a in wanted)
+    assert error < 1e-2, error
+
+
+def test_poolings_with_dilations():
+    """ONNX Runtime makes a QLinearAveragePool of a pooling between codes, which refuses to be loaded with
+    dilations, also those of 1, and of windows of 1."""
+    for kernel, dilations in ((3, [1, 1]), (1, [2, 2]), (3, [2, 2]), (2, [1, 3])):
+        yield f"{kernel} {dilations}", check_pooling, kernel, dilations
+
+
+def check_pooling(kernel, dilations):
+    check_between_convolutions("AveragePool", kernel_shape=[kernel] * 2, dilations=dilations)
+
+
+def test_pads_of_some_axes():
+    """Where it moves a Transpose across a Pad, ONNX Runtime passes over which axes these are."""
+    for mode in "constant", "reflect", "edge":
+        for axes in [2], [-1], [3, 2]:
+            pads = np.array([1, 2][:len(axes)] + [0, 1][:len(axes)])
+            yield f"{mode} {axes}", check_pad, mode, axes, pads
+
+
+def check_pad(mode, axes, pads):
+    check_between_convolutions("Pad", pads, np.array(axes), absent=1, mode=mode)
 
 
 if __name__ == "__main__":

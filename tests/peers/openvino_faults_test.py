@@ -10,7 +10,7 @@ import openvino
 from openvino import opset13 as ops
 
 from _command import quadrant, run_tests, scratch
-from _models import helper, model_of
+from _models import helper, model_of, session_of
 from _openvino import compiled_by_openvino
 
 core = openvino.Core()
@@ -180,11 +180,184 @@ def test_gather():
             yield f"{scaling} {index.ndim}", check_gather, scaling, index
 
 
+# --- what becomes part of the FakeQuantize that reads it, or is computed on its codes -------------------------
+
+
+class Chain:
+    """Operations one behind the other, the model's value `x` in front; `shape` is that of what it is fed, where the
+    model's may be open."""
+
+    def __init__(self, *shape, open_axes=()):
+        self.shape, self.open_axes = shape, open_axes
+        self.nodes, self.constants, self.last = [], {}, "x"
+        self.random = np.random.default_rng(5)
+
+    def constant(self, array):
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.asarray(array)
+        return name
+
+    def then(self, op, *arrays, first=(), **attributes):
+        names = [*(self.constant(array) for array in first), self.last, *(self.constant(array) for array in arrays)]
+        self.last = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, names, [self.last], **attributes))
+        return self
+
+    def codes(self, step=.03, zero=128):
+        for op in "QuantizeLinear", "DequantizeLinear":
+            self.then(op, np.float32(step), np.uint8(zero))
+        return self
+
+    def weighted(self, op, shape, axis, bias=None, **attributes):
+        """Weights of 8 bits, a scale for each channel along `axis`."""
+        scales = self.random.uniform(.005, .02, shape[axis]).astype(np.float32)
+        codes = self.random.integers(-127, 128, shape).astype(np.int8)
+        inputs = [self.last, f"w{len(self.nodes)}", *([self.constant(bias)] if bias is not None else [])]
+        self.nodes.append(helper.make_node("DequantizeLinear", [self.constant(codes), self.constant(scales)],
+                                           [inputs[1]], axis=axis))
+        self.last = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [self.last], **attributes))
+        return self
+
+    def model(self):
+        shape = [None if axis in self.open_axes else extent for axis, extent in enumerate(self.shape)]
+        value = lambda name, extents: helper.make_tensor_value_info(name, 1, extents)
+        return model_of(self.nodes, [value("x", shape)], [value(self.last, None)], self.constants, 17)
+
+
+LISTS = np.linspace(.2, 1, 8, dtype=np.float32).reshape(8, 1, 1)
+IMAGE = (2, 8, 6, 6)
+
+
+def image():
+    return Chain(*IMAGE, open_axes=[0])
+
+
+def limited(chain):
+    return chain.then("Clip", np.float32(-1), np.float32(1)).codes()
+
+
+def two_products(middle=lambda chain: chain, bias=None):
+    first = Chain(6, 12).codes(.008).weighted("Gemm" if bias is not None else "MatMul", (12, 16), 1, bias)
+    return middle(first).codes(.01).weighted("MatMul", (16, 5), 1)
+
+
+def extreme(op, **attributes):
+    return Chain(2, 7, 5, 6).then(op, **attributes).codes().weighted("Conv", (4, 7, 1, 1), 0)
+
+
+JOINED = {
+    "scales in front of limits": lambda: limited(image().then("Mul", LISTS)),
+    "scales in front of limits, first": lambda: limited(image().then("Mul", first=[LISTS])),
+    "shifts in front of limits": lambda: limited(image().then("Add", LISTS)),
+    "quotients in front of limits": lambda: limited(image().then("Div", LISTS + 1)),
+    "scales in front of a sign": lambda: image().then("Mul", LISTS).then("Neg").codes(),
+    "scales behind a sign": lambda: image().then("Neg").then("Mul", LISTS).codes(),
+    "scales, first": lambda: Chain(*IMAGE, open_axes=[2, 3]).then("Mul", first=[LISTS]).codes(),
+    "scales of both signs": lambda: image().then("Mul", LISTS - .5).codes(),
+    "products without a bias": two_products,
+    "a Relu between": lambda: two_products(lambda chain: chain.then("Relu")),
+    "a number times": lambda: two_products(lambda chain: chain.then("Mul", np.float32(.5))),
+    "a number plus": lambda: two_products(lambda chain: chain.then("Add", np.float32(.3))),
+    "a bias, and a number times": lambda: two_products(lambda chain: chain.then("Mul", np.float32(.5)),
+                                                       np.linspace(-1, 1, 16, dtype=np.float32)),
+    "ReduceMax": lambda: extreme("ReduceMax", axes=[3]),
+    "ReduceMin": lambda: extreme("ReduceMin", axes=[2, 3]),
+    "GlobalMaxPool": lambda: extreme("GlobalMaxPool"),
+    "limits that are no codes": lambda: Chain(*IMAGE).codes(.1).then("Clip", np.float32(.18), np.float32(1))
+    .codes(1 / 255, 0).weighted("Conv", (4, 8, 1, 1), 0),
+    "a stride beyond the kernel": lambda: image().codes().weighted(
+        "ConvTranspose", (8, 4, 2, 2), 1, np.linspace(-1, 1, 4, dtype=np.float32), strides=[3, 2]).codes(.05),
+    "a mean of what is taken from a list": lambda: Chain(2, 2, 4).codes().weighted("MatMul", (4, 4), 1).codes(.02)
+    .then("Sub", first=[np.array([[-.08], [.3]], np.float32)]).then("ReduceMean", axes=[2]),
+    "a vector": lambda: Chain(16).codes().weighted("MatMul", (16, 5), 1).codes(.02),
+    "a norm of small numbers": lambda: image().codes().weighted("Conv", (8, 8, 1, 1), 0).then("Mul", np.float32(1e-3))
+    .then("InstanceNormalization", np.ones(8, np.float32), np.zeros(8, np.float32)),
+    "several channels of one": lambda: Chain(1, 2, 7).codes(.0186, 102).weighted("Conv", (4, 1, 5), 0, group=2)
+    .codes(.03),
+}
+
+
+def joined_again(model):
+    """Without the layers that keep apart what the file says."""
+    for node in model.get_ops():
+        constants = [n for n in node.input_values() if n.get_node().get_type_name() == "Constant"]
+        if node.get_type_name() == "Maximum" and any(np.isneginf(n.get_node().data).all() for n in constants):
+            node.output(0).replace(node.input_value(0))
+    return model
+
+
+def decibels_of(found, wanted):
+    return decibels(found, wanted) if found.shape == wanted.shape else -np.inf
+
+
+def check_joined(name):
+    chain = JOINED[name]()
+    x = np.random.default_rng(6).standard_normal(chain.shape).astype(np.float32)
+    with scratch() as folder:
+        onnx.save(chain.model(), folder / "model.onnx")
+        wanted = session_of(folder / "model.onnx").run(None, {"x": x})[0]
+        done = quadrant("convert", folder / "model.onnx", folder / "model.xml")
+        assert done.returncode == 0, done.stderr
+        found = run(core.read_model(folder / "model.xml"), x)
+        faulty = run(joined_again(core.read_model(folder / "model.xml")), x)
+    assert decibels_of(found, wanted) > 28, f"{decibels_of(found, wanted)} dB"
+    assert decibels_of(faulty, wanted) < 28, (f"OpenVINO {openvino.__version__} computes what it should: see "
+                                           "src/io/openvino/real_operand.hpp")
+
+
+def test_kept_apart():
+    for name in JOINED:
+        yield name, check_joined, name
+
+
+# --- axes of reductions beside what moves axes ----------------------------------------------------------------
+
+
+def unsqueezed(axis):
+    """A layer of real numbers, and what it should compute."""
+    return (lambda x: ops.reduce_l2(ops.unsqueeze(x, constant([axis], np.int64)), constant([1], np.int64), True),
+            lambda: [helper.make_node("Unsqueeze", ["x", "axes"], ["a"]),
+                     helper.make_node("ReduceL2", ["a"], ["y"], axes=[1])],
+            {"axes": np.array([axis])}, lambda x: np.sqrt((x[..., None] ** 2).sum(1, keepdims=True)))
+
+
+def transposed(axes):
+    return (lambda x: ops.reduce_mean(ops.transpose(x, constant([3, 1, 2, 0], np.int64)), constant(axes, np.int64), False),
+            lambda: [helper.make_node("Transpose", ["x"], ["a"], perm=[3, 1, 2, 0]),
+                     helper.make_node("ReduceMean", ["a"], ["y"], axes=axes, keepdims=0)],
+            {}, lambda x: x.transpose(3, 1, 2, 0).mean((1, 2)))
+
+
+def check_axes(shape, case):
+    layer, nodes, constants, truth = case
+    x = np.random.default_rng(7).standard_normal(shape).astype(np.float32)
+    wanted = truth(x)
+    operand = ops.parameter(shape, np.float32, name="x")
+    faulty = run(openvino.Model([layer(operand)], [operand], "fault"), x)
+    assert faulty.shape != wanted.shape, f"OpenVINO {openvino.__version__} computes what it should"
+    value = lambda name, extents: helper.make_tensor_value_info(name, 1, extents)
+    with scratch() as folder:
+        onnx.save(model_of(nodes(), [value("x", shape)], [value("y", None)], constants, 13), folder / "model.onnx")
+        done = quadrant("convert", folder / "model.onnx", folder / "model.xml")
+        assert done.returncode == 0, done.stderr
+        found = run(core.read_model(folder / "model.xml"), x)
+    assert found.shape == wanted.shape and np.allclose(found, wanted, atol=1e-5), found.shape
+
+
+def test_axes():
+    for axis in -1, 3:
+        yield f"Unsqueeze {axis}", check_axes, (1, 2, 12), unsqueezed(axis)
+    for axes in [2, 1], [1, 2]:
+        yield f"Transpose {axes}", check_axes, (1, 3, 8, 6), transposed(axes)
+
+
 # --- products by several matrices -----------------------------------------------------------------------------
 
 
 def decibels(found, wanted):
-    return 10 * np.log10((wanted.astype(np.float64) ** 2).sum() / ((found - wanted.astype(np.float64)) ** 2).sum())
+    noise = ((found - wanted.astype(np.float64)) ** 2).sum()
+    return 10 * np.log10((wanted.astype(np.float64) ** 2).sum() / max(noise, 1e-30))
 
 
 def check_several_matrices(scales, is_right):

@@ -102,6 +102,34 @@ def check_graph(browser):
         "  return Math.abs(lanes.height - whole.height) < 1.5; })")
 
 
+def check_activations(browser):
+    """The section of activations, if there is one: the worst first, figures that can be, and rows that open to
+    what fits into the window."""
+    rows = "[...document.querySelectorAll('#activations-table > tbody')]"
+    if not browser.evaluate(f"{rows}.length"):
+        return 0
+    sorts = browser.evaluate(f"{rows}.map((group) => [...group.rows[0].cells].map((cell) => cell.dataset.sort))")
+    names = browser.evaluate("[...document.querySelectorAll('#activations-table thead th')]"
+                             ".map((cell) => cell.textContent.trim())")
+    column = {name: [float(row[i]) for row in sorts] for i, name in enumerate(names) if sorts[0][i] is not None}
+    assert column["SQNR, dB"] == sorted(column["SQNR, dB"]), column["SQNR, dB"]
+    for title in ("clipped, %", "low end, %", "high end, %"):
+        assert all(0 <= share <= 1 for share in column[title]), (title, column[title])
+    browser.evaluate("document.querySelector('#activations .fold').click()")
+    box = ("(() => { const box = document.querySelector('#activations svg.histogram').getBoundingClientRect();"
+           " return [box.left, box.right, box.height]; })()")
+    left, right, height = browser.evaluate(box)
+    width = browser.evaluate("innerWidth")
+    assert 0 <= left < right <= width and height > 30, (left, right, height, width)
+    browser.evaluate("document.querySelector('#activations .fold').click()")
+    button = "document.querySelectorAll('#activations-table thead button')"
+    browser.evaluate(f"{button}[{names.index('clipped, %')}].click()")
+    found = browser.evaluate(f"{rows}.map((group) => Number(group.rows[0].cells[{names.index('clipped, %')}]"
+                             ".dataset.sort))")
+    assert found == sorted(found, reverse=True), found
+    return len(sorts)
+
+
 def check_page(browser, name, path, page, options):
     weights, operations = rows_of(path, options)
     browser.look()
@@ -113,6 +141,11 @@ def check_page(browser, name, path, page, options):
     browser.screenshot(PICTURES / f"{name}-light.png", whole=True)
     check_table(browser)
     check_graph(browser)
+    activations = check_activations(browser)
+    assert (activations > 0) == (name == "static_affine"), (name, activations)
+    if activations:
+        browser.evaluate("document.querySelector('#activations').scrollIntoView()")
+        browser.screenshot(PICTURES / f"{name}-activations.png")
     browser.evaluate("document.querySelector('#weights').scrollIntoView()")
     browser.screenshot(PICTURES / f"{name}-open.png")
     browser.evaluate("document.querySelector('#graph').scrollIntoView()")
@@ -130,6 +163,7 @@ def check_page(browser, name, path, page, options):
     browser.open(page)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     browser.screenshot(PICTURES / f"{name}-narrow.png", whole=True)
+    check_activations(browser)
     check_quiet(browser, page)
 
     browser.look(scripts=False)
@@ -177,6 +211,29 @@ def test_static_affine():
     PICTURES.mkdir(parents=True, exist_ok=True)
     with scratch() as folder:
         check_model("static_affine", path, "quantize", *calibrated(path, folder, *shape))
+
+
+def test_errors_of_layers():
+    """The page of `compare`, at both widths."""
+    path = EXAMPLES / "digits_cnn.onnx"
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    with scratch() as folder, Browser() as browser:
+        succeeds("quantize", path, "-o", folder / "out.onnx", *calibrated(path, folder))
+        page = folder / "page.html"
+        succeeds("compare", path, folder / "out.onnx", "--random", "2", "--report", page)
+        for look in ({}, {"scheme": "dark"}, {"width": 390, "height": 844}):
+            browser.look(**look)
+            browser.open(page)
+            assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), look
+            kind = "-".join(str(value) for value in look.values()) or "light"
+            browser.evaluate("document.querySelector('#activations .fold').click()")
+            browser.screenshot(PICTURES / f"compare-{kind}.png", whole=True)
+            browser.evaluate("document.querySelector('#activations .fold').click()")
+            assert check_activations(browser) > 3
+            out = browser.evaluate("[...document.querySelectorAll('#activations-table > tbody')]"
+                                   ".map((group) => Number(group.rows[0].cells[9].dataset.sort))")
+            assert any(db > 5 for db in out), out
+            check_quiet(browser, page)
 
 
 def test_all_that_is_optional():

@@ -40,13 +40,17 @@ def written(folder, path, name, *options):
     return folder / name
 
 
+def saved(folder, feeds):
+    (folder / "data").mkdir()
+    for i, feed in enumerate(feeds):
+        np.savez(folder / "data" / f"{i}.npz", **feed)
+    return folder / "data"
+
+
 def check(path, setting):
     with scratch() as folder:
         calibration, evaluation = samples_of(path)
-        (folder / "data").mkdir()
-        for i, feed in enumerate(calibration):
-            np.savez(folder / "data" / f"{i}.npz", **feed)
-        by_data = (*SETTINGS[setting], "--calibration", folder / "data")
+        by_data = (*SETTINGS[setting], "--calibration", saved(folder, calibration))
 
         def outputs(model):
             session = session_of(model)
@@ -66,6 +70,48 @@ def check(path, setting):
         target = written(folder, path, "rounded.tflite", *by_data)
         found = next(iter(run_litert(target, evaluation[0]).values()))
         assert decibels(rounded[:1], [found]) > 80
+
+
+def check_efforts(path):
+    """Each effort is better than the one before, on other samples."""
+    with scratch() as folder:
+        calibration, evaluation = samples_of(path)
+        data = saved(folder, calibration)
+
+        def outputs(model):
+            session = session_of(model)
+            return [session.run(None, feed)[0] for feed in evaluation]
+
+        floats = outputs(path)
+        found = [decibels(floats, outputs(written(folder, path, "made.onnx", "--bits", 4, "--block-size", 32,
+                                                  "--asymmetric", "--calibration", data, "--effort", effort)))
+                 for effort in ("fast", "balanced", "best")]
+        print(f"{path.stem}: {', '.join(f'{each:.1f} dB' for each in found)}")
+        assert found[0] + 1 < found[1] < found[2], found
+
+
+def check_migrated(path):
+    """The float model stays as it is where factors move."""
+    with scratch() as folder:
+        calibration, evaluation = samples_of(path)
+        target = folder / "migrated.onnx"
+        done = quadrant("transform", path, "-o", target, "--optimize", "migrate", "--calibration",
+                        saved(folder, calibration))
+        assert done.returncode == 0, done.stderr
+        assert "migrate: factors of" in done.stderr, done.stderr
+        for feed in evaluation[:8]:
+            before, after = (session_of(model).run(None, feed)[0] for model in (path, target))
+            assert np.max(np.abs(before - after)) < 1e-5 * np.max(np.abs(before))
+
+
+def test_efforts():
+    for path in sorted(EXAMPLES.glob("*.onnx")):
+        yield path.stem, check_efforts, path
+
+
+def test_migrated():
+    for path in sorted(EXAMPLES.glob("*.onnx")):
+        yield path.stem, check_migrated, path
 
 
 def test_other_samples_gain():

@@ -433,12 +433,11 @@ def test_opsets():
                                            tolerance=2**-7)
 
 
-def test_opset_that_cannot_be_raised():
-    """A subgraph that reads a weight: codes become floats by other operators than the one of opset
-    21."""
+def test_weights_read_in_branches():
+    """Branches that read weights: these are floats there."""
     for opset in (11, 17, 21):
         branches = [helper.make_graph([node(op, ["h", other], [name])], name, [], [info(name, None)])
-                    for op, other, name in (("MatMul", "v", "multiplied"), ("Sub", "w", "less"))]
+                    for op, other, name in (("Add", "v", "more"), ("Sub", "w", "less"))]
         model = model_of([node("Conv", ["x", "k"], ["c"], "conv"), node("Squeeze", ["c"], ["s"]),
                           node("MatMul", ["s", "w"], ["h"], "product"),
                           node("Gather", ["v", "i"], ["rows"], "lookup"),
