@@ -28,12 +28,10 @@ QUADRANT_DEQUANTIZER(Fp8)(Value quantized, RewriteContext& context) const {
 
 Expected<Value> Fp8::enter(Value real, const Granularity&, RewriteContext& context) const {
   const Histogram& range = seen(context.view(), real)->histogram;
-  const float scale = std::max({-range.min(), range.max(), 1e-30F}) / 448;  // the last of e4m3
-  const auto scales =
-      Constant::from_values(ElementType::float32, Shape::scalar(), std::span(&scale, 1));
   QUADRANT_TRY(NumberFormat format, parse_number_format("f8e4m3 * f32[tensor] : f32"));
   format.expressed = context.view().type(real).element;  // f16, in a model of such
-  return context.quantize(real, ScaledFormat{std::move(format), {scales}, {}, {}});
+  QUADRANT_TRY(Quantization to, scaled_for(format, std::max(-range.min(), range.max())));
+  return context.quantize(real, std::move(to));
 }
 
 QUADRANT_PARAMETERIZED_CONSUMER(
@@ -66,13 +64,6 @@ QUADRANT_METHODS(Fp8) {
       [](const Operation& row) { return row.product && row.product->weight == 1; });
 }
 
-Expected<Registry> make(const OptionValues& options, const SchemeData& data) {
-  QUADRANT_CHECK(check_options({}, options, "fp8"));
-  return RegistryBuilder::of(Fp8(data)).freeze();
-}
-
 int main(int argc, char** argv) {
-  SchemeTable schemes;
-  const auto added = schemes.add({"fp8", "products of e4m3", "bytes", true, {}, make});
-  return added ? run_command(argc, argv, &schemes) : 1;
+  return run_command(argc, argv, {scheme_entry<Fp8>("products of e4m3", /*needs_data=*/true)});
 }

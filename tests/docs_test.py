@@ -55,7 +55,7 @@ class Documentation(unittest.TestCase):
 
     def test_readme(self):
         self.assert_shown("README.md", "## A scheme of your own", "my_scheme.hpp", "my_scheme.cpp")
-        self.assert_shown("docs/custom_schemes.md", "## The operations of another scheme", "own_format.cpp", "fp8.cpp", folder="examples")
+        self.assert_shown("docs/custom_schemes.md", "## The operations of another scheme", "own_format.cpp", "fp8.cpp", "own_rounder.cpp", folder="examples")
         self.assert_shown("docs/seeds/four-phase.md", "## The readme's examples in C++", "toy_scheme.hpp", folder="tests/engine")
 
 

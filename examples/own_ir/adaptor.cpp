@@ -1,8 +1,11 @@
 #include "adaptor.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
+#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace kiln {
@@ -74,8 +77,19 @@ Expected<Type> to_kiln(const TensorType& type) {
 // The engine does not see the destination of a transpose, which is written and not read: that
 // makes it the library's transpose. What dense and conv2d add to is read, and so it is an operand.
 // A loop's state is shown with what it starts as, and the loop with the next state: so there is no
-// cycle. Neither has a method, so both are real numbers.
+// cycle. Both hand on what they read.
 bool is_shown(const Use& use) { return use.user->code != OpCode::transpose || use.number == 0; }
+
+constexpr quadrant::Operation handing_on(std::string_view kind) {
+  using enum quadrant::Trait;
+  return {.kind = kind,
+          .family = quadrant::Family::move,
+          .operands = {1, 1},
+          .results = {1, 1},
+          .traits = {stays_in_range, takes_elements, keeps_elements, keeps_order, keeps_shape},
+          .move = &quadrant::identity_move};
+}
+constexpr std::array rows{handing_on(State::kind), handing_on(Loop::kind)};
 
 }  // namespace
 
@@ -150,9 +164,9 @@ std::string_view Adaptor::kind(NodeId node) const noexcept {
     case OpCode::relu:
       return "kiln.relu";
     case OpCode::state:
-      return "kiln.state";
+      return State::kind;
     case OpCode::loop:
-      return "kiln.loop";
+      return Loop::kind;
   }
   return {};
 }
@@ -189,6 +203,8 @@ std::string_view Adaptor::value_name(quadrant::Value value) const noexcept {
   return op(value.node).result.name;
 }
 
+std::span<const quadrant::Operation> Adaptor::operations() const noexcept { return rows; }
+
 // --- Capabilities -------------------------------------------------------------------------------
 
 Expected<void> Adaptor::can_hold(const TensorType& type) const {
@@ -201,6 +217,19 @@ Expected<void> Adaptor::can_emit(std::string_view kind, std::span<const TensorTy
     return fail(ErrorCode::impossible, "Kiln cannot emit '" + std::string(kind) + "'");
   }
   return can_hold(result);
+}
+
+std::vector<std::vector<quadrant::Value>> Adaptor::of_one_type() const {
+  std::vector<std::vector<quadrant::Value>> loops;
+  std::vector<quadrant::NodeId> begun;
+  for (const Op* each = module_.first(); each != nullptr; each = each->next.get()) {
+    if (each->code == OpCode::state) begun.push_back(id(*each));
+    if (each->code != OpCode::loop) continue;
+    const quadrant::NodeId state = begun.back();
+    loops.push_back({operands(state)[0], {state}, operands(id(*each))[0], {id(*each)}});
+    begun.pop_back();
+  }
+  return loops;
 }
 
 // --- GraphRewriter ------------------------------------------------------------------------------
@@ -230,6 +259,11 @@ Expected<void> Adaptor::set_operand(NodeId node, std::uint32_t operand, quadrant
 Expected<void> Adaptor::set_type(quadrant::Value value, TensorType type) {
   QUADRANT_TRY(const Type changed, to_kiln(type));
   Op& writer = op(value.node);
+  if (writer.code == OpCode::state || writer.code == OpCode::loop) {
+    writer.result.type = changed;
+    refresh_contents(writer);
+    return {};
+  }
   if (writer.code != OpCode::transpose) {
     return fail(ErrorCode::impossible, "'" + writer.result.name + "' is computed in float",
                 {.tensor = writer.result.name});

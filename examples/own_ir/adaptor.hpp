@@ -25,6 +25,12 @@ struct Conv2d {
 struct Dense {
   static constexpr std::string_view kind = "kiln.dense";
 };
+struct State {
+  static constexpr std::string_view kind = "kiln.state";
+};
+struct Loop {
+  static constexpr std::string_view kind = "kiln.loop";
+};
 
 /// Refers to the module, which nobody else may change meanwhile.
 class Adaptor final : public quadrant::GraphView,
@@ -51,6 +57,7 @@ class Adaptor final : public quadrant::GraphView,
   [[nodiscard]] const quadrant::Constant* constant(quadrant::NodeId node) const noexcept override;
   [[nodiscard]] const quadrant::TensorType& type(quadrant::Value value) const noexcept override;
   [[nodiscard]] std::string_view value_name(quadrant::Value value) const noexcept override;
+  [[nodiscard]] std::span<const quadrant::Operation> operations() const noexcept override;
 
   // --- Capabilities ---------------------------------------------------------------------------
   [[nodiscard]] const quadrant::Capabilities* capabilities() const noexcept override {
@@ -60,6 +67,7 @@ class Adaptor final : public quadrant::GraphView,
   [[nodiscard]] quadrant::Expected<void> can_emit(
       std::string_view kind, std::span<const quadrant::TensorType> operands,
       const quadrant::TensorType& result) const override;
+  [[nodiscard]] std::vector<std::vector<quadrant::Value>> of_one_type() const override;
 
   // --- GraphRewriter --------------------------------------------------------------------------
   [[nodiscard]] const quadrant::GraphView& view() const noexcept override { return *this; }

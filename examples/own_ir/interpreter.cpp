@@ -142,8 +142,8 @@ class Interpreter {
 
 }  // namespace
 
-std::vector<float> run(const Module& module, std::size_t function,
-                       const std::vector<float>& input) {
+std::vector<float> run(const Module& module, std::size_t function, const std::vector<float>& input,
+                       const Observer& observer) {
   Interpreter interpreter(input);
   struct Loop {
     const Op* state;
@@ -160,6 +160,7 @@ std::vector<float> run(const Module& module, std::size_t function,
     if (!is_weight && begun != function + 1) continue;
     const Numbers& numbers = interpreter.execute(*op);
     if (op->code == OpCode::output) return numbers;
+    if (observer) observer(op->result, numbers);
     if (op->code == OpCode::state) loops.push_back({op});
     if (op->code != OpCode::loop) continue;
     if (loops.back().round++ < op->times) {

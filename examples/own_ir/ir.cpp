@@ -99,7 +99,9 @@ class Verifier {
 
  private:
   [[nodiscard]] static bool are_same(const Type& a, const Type& b) {
-    return a.scalar == b.scalar && a.extents == b.extents && a.scales == b.scales;
+    const bool is_real = a.scales == nullptr || b.scales == nullptr;
+    const bool are_scaled_so = is_real ? a.scales == b.scales : *a.scales == *b.scales;
+    return a.scalar == b.scalar && a.extents == b.extents && are_scaled_so;
   }
   // What the operation reads and cannot see. A state's start lies outside of its body.
   [[nodiscard]] const Value* find_hidden(const Op& op) const {
@@ -120,6 +122,8 @@ class Verifier {
       case OpCode::weight:
       case OpCode::alloc:
       case OpCode::input:
+      case OpCode::state:
+      case OpCode::loop:
         return "";
       default:
         return std::ranges::all_of(op.operands, is_real) ? "" : "reads codes";

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -21,6 +22,8 @@ enum class Scalar : std::uint8_t { f32, i8 };
 struct Scales {
   std::size_t axis = 0;
   std::vector<float> values;
+
+  friend bool operator==(const Scales&, const Scales&) = default;
 };
 
 struct Type {
@@ -123,8 +126,12 @@ class Module {
 /// type wherever it passes; operations have the types that they need. Empty: none is.
 [[nodiscard]] std::string fault_of(const Module& module);
 
+/// Hears of each value whenever it is computed: in a loop, in each round.
+using Observer = std::function<void(const Value& value, const std::vector<float>& numbers)>;
+
 /// What the function, of that number, computes for `input`: its output's numbers, row by row.
 [[nodiscard]] std::vector<float> run(const Module& module, std::size_t function,
-                                     const std::vector<float>& input);
+                                     const std::vector<float>& input,
+                                     const Observer& observer = {});
 
 }  // namespace kiln

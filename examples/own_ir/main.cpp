@@ -3,6 +3,7 @@
 //   ir.hpp, ir.cpp, interpreter.cpp   the compiler, which knows nothing of Quadrant
 //   adaptor.hpp, adaptor.cpp          Quadrant's two interfaces over its IR
 //   methods.hpp, methods.cpp          methods for its own operations
+//   runtime.hpp, runtime.cpp          its interpreter as a runtime, for all that runs models
 //
 //   build/release/bin/example_own_ir
 #include <algorithm>
@@ -13,10 +14,14 @@
 #include "autoencoder.hpp"
 #include "ir.hpp"
 #include "methods.hpp"
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/calibration/data_set.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/to_graph.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "runtime.hpp"
 
 namespace {
 
@@ -43,6 +48,24 @@ float difference(const std::vector<float>& a, const std::vector<float>& b) {
 // What the decoder makes of what the encoder makes.
 std::vector<float> there_and_back(const kiln::Module& module, const std::vector<float>& image) {
   return kiln::run(module, 1, kiln::run(module, 0, image));
+}
+
+// What the library's comparison says of the two programs, which their own interpreter runs.
+Expected<void> print_agreement(kiln::Module& quantized) {
+  kiln::Module real;
+  kiln::build_autoencoder(real);
+  QUADRANT_TRY(Graph before, to_graph(kiln::Adaptor(real)));
+  QUADRANT_TRY(Graph after, to_graph(kiln::Adaptor(quantized)));
+  kiln::Runtime runtime;
+  runtime.add(before, real);
+  runtime.add(after, quantized);
+  const auto samples = random_data_set(before, 8, /*seed=*/1);
+  QUADRANT_TRY(const Comparison found, compare(before, after, runtime, *samples));
+  for (const ValueAgreement& output : found.outputs) {
+    std::cout << '\n' << output.name << ": " << output.agreement.sqnr_db() << " dB";
+  }
+  std::cout << '\n';
+  return {};
 }
 
 Expected<void> run() {
@@ -76,6 +99,7 @@ Expected<void> run() {
   }
   std::cout << "\nAfter:\n" << to_string(module);
 
+  QUADRANT_CHECK(print_agreement(module));
   const float change = difference(before, there_and_back(module, image));
   std::cout << "\nThe output changes by " << 100 * change << " %\n";
   if (change > 0.02F) return fail(ErrorCode::invalid_model, "that is too much");

@@ -1,14 +1,11 @@
 // The command `quadrant`, as a function: for an executable of one's own. Link `quadrant::command`.
 //
 //   int main(int argc, char** argv) {
-//     quadrant::SchemeTable schemes;  // the library's
-//     if (auto added = schemes.add(my::power_of_two()); !added) {
-//       std::cerr << quadrant::to_string(added.error()) << '\n';
-//       return 1;
-//     }
-//     return quadrant::run_command(argc, argv, &schemes);
+//     return quadrant::run_command(argc, argv, {my::power_of_two()});
 //   }
 #pragma once
+
+#include <initializer_list>
 
 #include "quadrant/recipe/scheme_table.hpp"
 
@@ -20,5 +17,9 @@ namespace quadrant::inline v0 {
 /// reads of files that became shorter. Throws nothing.
 [[nodiscard]] int run_command(int argc, const char* const* argv,
                               const SchemeTable* schemes = nullptr) noexcept;
+/// The same with the library's schemes and these: those that cannot be added (`SchemeTable::add`)
+/// are an error, which it prints.
+[[nodiscard]] int run_command(int argc, const char* const* argv,
+                              std::initializer_list<SchemeEntry> schemes) noexcept;
 
 }  // namespace quadrant::inline v0

@@ -19,6 +19,7 @@
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/text.hpp"
+#include "quadrant/ir/to_graph.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"

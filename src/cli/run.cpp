@@ -268,4 +268,21 @@ int run_command(int argc, const char* const* argv, const SchemeTable* schemes) n
   return cli::run(argc, argv, stdout, stderr, schemes);
 }
 
+int run_command(int argc, const char* const* argv,
+                std::initializer_list<SchemeEntry> schemes) noexcept {
+  try {
+    SchemeTable table;
+    for (const SchemeEntry& scheme : schemes) {
+      const auto added = table.add(scheme);
+      if (added) continue;
+      std::fputs(("quadrant: " + to_string(added.error()) + "\n").c_str(), stderr);
+      return static_cast<int>(cli::exit_code(added.error().code));
+    }
+    return run_command(argc, argv, &table);
+  } catch (const std::exception& exception) {
+    std::fputs(exception.what(), stderr);
+    return static_cast<int>(cli::ExitCode::defect);
+  }
+}
+
 }  // namespace quadrant::inline v0

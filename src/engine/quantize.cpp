@@ -14,17 +14,20 @@
 namespace quadrant::inline v0 {
 namespace {
 
-// The options, with a gain model in any case.
+// The options, with a gain model in any case, and with what the graph wants, too.
 class Settings {
  public:
-  explicit Settings(const QuantizeOptions& options) : options_(options) {}
+  Settings(const GraphView& graph, const QuantizeOptions& options)
+      : options_(options), couplings_(graph, options.couplings) {}
   [[nodiscard]] const GainModel& gains() const noexcept {
     return options_.gains != nullptr ? *options_.gains : bytes_;
   }
+  [[nodiscard]] const CouplingTable& couplings() const noexcept { return couplings_; }
   [[nodiscard]] const QuantizeOptions* operator->() const noexcept { return &options_; }
 
  private:
   const QuantizeOptions& options_;
+  CouplingTable couplings_;
   BytesGain bytes_;
 };
 
@@ -58,8 +61,8 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
   observer.after_eligibility(graph, eligibility);
   RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
   observer.after_propagation(graph, requests);
-  const SelectionProblem problem{graph,    order, registry,           eligibility,
-                                 requests, gains, settings->couplings};
+  const SelectionProblem problem{
+      graph, order, registry, eligibility, requests, gains, settings.couplings()};
   QUADRANT_TRY(Selection selection, select(problem, settings));
   QUADRANT_TRY(ParameterTable parameters, unify_parameters(problem, selection));
   observer.after_selection(graph, requests, selection, parameters);
@@ -91,7 +94,7 @@ SelectionProblem problem_of(const GraphView& graph, const Settings& settings,
           analysis.eligibility,
           analysis.requests,
           settings.gains(),
-          settings->couplings};
+          settings.couplings()};
 }
 
 Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_planned) {
@@ -150,8 +153,8 @@ Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
                            const QuantizeOptions& options) {
   QUADRANT_TRY(std::vector<NodeId> order, topological_order(graph));
   QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
-  return analyze_ordered(graph, registry, Settings(options), options.vetoes, std::move(order),
-                         facts);
+  return analyze_ordered(graph, registry, Settings(graph, options), options.vetoes,
+                         std::move(order), facts);
 }
 
 namespace {
@@ -166,7 +169,7 @@ DealtNodes to_nobody() {
 
 Expected<Analysis> decide(const GraphView& graph, const Registry& registry,
                           const QuantizeOptions& options) {
-  const Settings settings(options);
+  const Settings settings(graph, options);
   QUADRANT_TRY(Prepared prepared, prepare(graph, registry, settings, to_nobody()));
   return std::move(prepared.analysis);
 }
@@ -178,7 +181,7 @@ Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
 
 Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
                                   const QuantizeOptions& options, const DealtNodes& dealt) {
-  const Settings settings(options);
+  const Settings settings(graph, options);
   QUADRANT_TRY(Prepared prepared, prepare(graph, registry, settings, dealt));
   Graph rewritten = graph;
   GraphEditor editor(rewritten);
@@ -188,7 +191,7 @@ Expected<QuantizeResult> quantize(const Graph& graph, const Registry& registry,
 
 Expected<Analysis> quantize(GraphRewriter& graph, const Registry& registry,
                             const QuantizeOptions& options) {
-  const Settings settings(options);
+  const Settings settings(graph.view(), options);
   QUADRANT_TRY(Prepared prepared, prepare(graph.view(), registry, settings, to_nobody()));
   QUADRANT_CHECK(apply(graph, graph.view(), settings, prepared));
   return std::move(prepared.analysis);

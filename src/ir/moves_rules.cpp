@@ -234,9 +234,10 @@ Origin gathered_elements(NodeRef node, std::uint32_t /*result*/) {
 
 }  // namespace
 
+constinit const Move identity_move{same_groups, same_elements, ""};
+
 namespace detail {
 
-constinit const Move identity_move{same_groups, same_elements, ""};
 constinit const Move transpose_move{transposed_groups, transposed_elements,
                                     "the permutation is not known"};
 constinit const Move reshape_move{

@@ -8,6 +8,7 @@
 
 #include "ir/float16.hpp"
 #include "ir/same_numbers.hpp"
+#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -20,6 +21,14 @@ Expected<ConstantBytes> read_checked(const Constant& scales) {
                 fmt::format("scales of type {}: they are f32, f16 or f64", to_string(element)));
   }
   return scales.read();
+}
+
+bool have_same_bytes(const Constant& a, const Constant& b) {
+  if (a == b) return true;
+  if (!a || !b || a.element() != b.element() || a.shape() != b.shape()) return false;
+  const auto bytes_a = a.read();
+  const auto bytes_b = b.read();
+  return bytes_a && bytes_b && std::ranges::equal(bytes_a->bytes(), bytes_b->bytes());
 }
 
 Expected<std::vector<float>> rounded(std::span<const double> exact) {
@@ -189,6 +198,16 @@ bool mean_the_same(const UniformType& a, const UniformType& b) {
   return a.expressed == b.expressed && declared_bits(a) == declared_bits(b) &&
          a.storage_min == b.storage_min && a.storage_max == b.storage_max &&
          have_same_numbers(a, b);
+}
+
+bool mean_the_same(const Quantization& a, const Quantization& b) {
+  if (a == b) return true;
+  if (!a || !b) return false;
+  if (a.uniform() && b.uniform()) return mean_the_same(*a.uniform(), *b.uniform());
+  const ScaledFormat left = scaled_format(a);
+  const ScaledFormat right = scaled_format(b);
+  return left.format == right.format &&
+         std::ranges::equal(contents_of(left), contents_of(right), have_same_bytes);
 }
 
 }  // namespace quadrant::inline v0

@@ -44,6 +44,7 @@ namespace quadrant::inline v0 {
 /// compares whether they are the same constants. No zero points are as good as zeros. Reads them
 /// whole; false where they cannot be read.
 [[nodiscard]] bool mean_the_same(const UniformType& a, const UniformType& b);
+[[nodiscard]] bool mean_the_same(const Quantization& a, const Quantization& b);
 
 /// The scales of sums of products: those of the weight, times the one scale of the data. Reads them
 /// whole. `impossible` where one is no normal number of float32: codes in it would mean nothing.

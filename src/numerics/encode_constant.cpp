@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <span>
 #include <utility>
@@ -11,7 +12,9 @@
 #include "ir/scales.hpp"
 #include "numerics/format_decoder.hpp"
 #include "numerics/pieces.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/numerics/convert.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -26,6 +29,24 @@ Expected<std::vector<float>> read_whole(const Constant& real) {
     values.insert(values.end(), piece.begin(), piece.end());
   }
   return values;
+}
+
+// Of the elements, row by row; all of them, each once.
+Expected<std::vector<std::size_t>> places_of(const WeightMatrices& layout, std::size_t elements) {
+  const std::size_t matrices = layout.matrices.size();
+  const std::size_t rows = layout.rows.size();
+  const std::size_t columns = layout.columns.size();
+  std::vector<std::size_t> places;
+  std::vector<bool> is_met(elements, false);
+  places.reserve(elements);
+  for (std::size_t i = 0; i < matrices * rows * columns; ++i) {
+    const std::size_t place = layout.element(i / columns / rows, i / columns % rows, i % columns);
+    if (place >= elements || is_met[place]) break;
+    is_met[place] = true;
+    places.push_back(place);
+  }
+  if (places.size() == elements && matrices * rows * columns == elements) return places;
+  return fail(ErrorCode::impossible, "the moments are those of a weight of another shape");
 }
 
 Constant zero_points_of(ElementType storage, Shape shape, const std::vector<float>& numbers) {
@@ -87,6 +108,13 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
   return made;
 }
 
+Expected<Quantization> scaled_for(const NumberFormat& format, float largest) {
+  if (largest == 0) largest = 1;
+  const std::span<const float> values(&largest, 1);
+  QUADRANT_TRY(Encoded encoded, encode(values, Shape::scalar(), format, {.search = false}));
+  return quantization_of(std::move(encoded), format, Shape::scalar());
+}
+
 Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoments& moments,
                                         EncodedConstant& encoded,
                                         const RoundWeightsOptions& options) {
@@ -109,6 +137,54 @@ Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoment
       Constant::from_bytes(encoded.codes.element(), real.shape(), std::move(numbers.codes));
   encoded.quantization = quantization_of(std::move(numbers), scaled.format, real.shape());
   return rounded;
+}
+
+Expected<void> round_rows(const Constant& real, const SecondMoments& moments, double damping,
+                          EncodedConstant& encoded,
+                          const std::function<void(const RowToRound&)>& round) {
+  const std::shared_ptr<const UniformType>& type = encoded.quantization.uniform();
+  const bool fits = type != nullptr && !type->zero_points && byte_width(type->storage) == 1;
+  if (!fits) {
+    return fail(ErrorCode::impossible,
+                "rows are rounded to uniform codes of 8 bits and fewer, without zero points");
+  }
+  QUADRANT_TRY(const std::vector<double> reals, read_reals(real));
+  std::vector<std::byte> codes(reals.size(), std::byte{1});
+  const auto as_constant = [&] {
+    return Constant::from_bytes(encoded.codes.element(), encoded.codes.shape(), codes);
+  };
+  QUADRANT_TRY(const Constant ones, dequantized(as_constant(), type));
+  QUADRANT_TRY(const std::vector<double> steps, read_reals(ones));
+  QUADRANT_TRY(const std::vector<std::size_t> places, places_of(moments.layout(), reals.size()));
+  const std::size_t columns = moments.layout().columns.size();
+  std::vector<double> row_reals(columns);
+  std::vector<double> row_steps(columns);
+  std::vector<double> row_codes(columns);
+  const auto least = static_cast<double>(type->storage_min);
+  const auto most = static_cast<double>(type->storage_max);
+  std::size_t next = 0;
+  for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
+    const std::vector<double> factor = moments.factor(matrix, damping);
+    for (std::size_t row = 0; row < moments.layout().rows.size(); ++row, next += columns) {
+      const auto at = std::span(places).subspan(next, columns);
+      for (std::size_t i = 0; i < columns; ++i) {
+        row_reals[i] = reals[at[i]];
+        row_steps[i] = steps[at[i]];
+      }
+      round({row_reals, row_steps, factor, least, most, row_codes});
+      for (std::size_t i = 0; i < columns; ++i) {
+        const double code = row_codes[i];
+        if (!(code >= least && code <= most) || code != std::round(code)) {
+          return fail(ErrorCode::impossible,
+                      fmt::format("a rounder made the code {}, which is no integer from {} to {}",
+                                  code, least, most));
+        }
+        codes[at[i]] = static_cast<std::byte>(static_cast<int>(code));
+      }
+    }
+  }
+  encoded.codes = as_constant();
+  return {};
 }
 
 }  // namespace quadrant::inline v0

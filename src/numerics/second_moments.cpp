@@ -9,7 +9,9 @@
 #include <numeric>
 #include <utility>
 
+#include "numerics/cholesky.hpp"
 #include "numerics/kernels/matrix_product.hpp"
+#include "quadrant/support/executor.hpp"
 #include "support/merge_left.hpp"
 #include "support/saturating.hpp"
 
@@ -235,6 +237,22 @@ std::vector<double> SecondMoments::mean(std::size_t matrix) const {
   }
   mirror_lower(result, n);
   return result;
+}
+
+std::vector<double> SecondMoments::factor(std::size_t matrix, double damping) const {
+  const std::size_t n = width();
+  std::vector<double> factor = mean(matrix);
+  double unit = 0;  // the mean of the diagonal
+  for (std::size_t i = 0; i < n; ++i) unit += factor[i * n + i] / static_cast<double>(n);
+  const double added = unit == 0 ? 1 : damping * unit;
+  for (std::size_t i = 0; i < n; ++i) factor[i * n + i] += added;
+  SerialExecutor serial;
+  factorize(factor, n, 1e-4 * added, serial);
+  for (std::size_t i = 0; i < n; ++i) {
+    std::fill(factor.begin() + static_cast<std::ptrdiff_t>(i * n + i + 1),
+              factor.begin() + static_cast<std::ptrdiff_t>((i + 1) * n), 0.0);
+  }
+  return factor;
 }
 
 std::vector<float> SecondMoments::relative_diagonal(std::size_t elements) const {

@@ -348,21 +348,31 @@ class Oracle {
 
   // Against those decided before.
   [[nodiscard]] bool fits_couplings(const Decision& decision, NodeId node) const {
-    const ConstraintId form = option(decision, node).form;
-    if (form == float_form) return true;
-    return std::ranges::all_of(problem_.couplings, [&](const std::vector<Value>& members) {
-      const bool is_meant = std::ranges::any_of(members, [&](Value value) {
-        return value.node == node && made(decision, value) != float_form;
-      });
-      return !is_meant || std::ranges::all_of(members, [&](Value value) {
-        const ConstraintId other = made_so_far(decision, value);
-        return other == float_form || other == form;
-      });
-    });
+    const Couplings& couplings = problem_.couplings.all();
+    for (std::size_t i = 0; i < couplings.size(); ++i) {
+      const bool is_strict = i < problem_.couplings.strict().size();
+      for (const Value value : couplings[i]) {
+        // What came quantized is as it came.
+        const bool is_decided_here = option(decision, node).form != float_form || is_strict;
+        if (value.node != node || !is_decided_here) continue;
+        const ConstraintId form = made(decision, value);
+        const bool fits = std::ranges::all_of(couplings[i], [&](Value other) {
+          if (!is_decided(decision, other)) {
+            return is_strict || agree(form, problem_.eligibility.given(other));
+          }
+          const ConstraintId of_other = made(decision, other);
+          return is_strict ? form == of_other : agree(form, of_other);
+        });
+        if (!fits) return false;
+      }
+    }
+    return true;
   }
-  [[nodiscard]] ConstraintId made_so_far(const Decision& decision, Value value) const {
-    const bool is_decided = position_[value.node.index] < decision.size();
-    return is_decided ? made(decision, value) : problem_.eligibility.given(value);
+  [[nodiscard]] static bool agree(ConstraintId a, ConstraintId b) {
+    return a == float_form || b == float_form || a == b;
+  }
+  [[nodiscard]] bool is_decided(const Decision& decision, Value value) const {
+    return position_[value.node.index] < decision.size();
   }
 
   // The price of all conversions of a node's results. Empty: a form cannot be had, or the node is

@@ -14,7 +14,9 @@
 
 #include "engine/random_graphs.hpp"
 #include "engine/toy_scheme.hpp"
+#include "ir/forwarding_view.hpp"
 #include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/ir/capabilities.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;
@@ -22,6 +24,18 @@ using namespace quadrant;
 namespace {
 
 constexpr std::array policies{SelectionPolicy::greedy, SelectionPolicy::optimal};
+
+// A graph that says which of its values have one type.
+class OfOneType final : public test::ForwardingView, public Capabilities {
+ public:
+  OfOneType(const Graph& graph, Couplings groups)
+      : ForwardingView(graph), groups_(std::move(groups)) {}
+  [[nodiscard]] const Capabilities* capabilities() const noexcept override { return this; }
+  [[nodiscard]] Couplings of_one_type() const override { return groups_; }
+
+ private:
+  Couplings groups_;
+};
 
 // Three weights that are used in one colour each, and in no other.
 struct Weights {
@@ -39,11 +53,17 @@ struct Weights {
     toy::add(graph, "use", fmt::format("u{}", ++uses_), {value}, {{"colour", colour}});
   }
   [[nodiscard]] Analysis analyzed(const Couplings& couplings, SelectionPolicy policy) const {
+    return analyzed(graph, policy, couplings).value();
+  }
+  [[nodiscard]] Expected<Analysis> analyzed(const GraphView& view, SelectionPolicy policy,
+                                            const Couplings& couplings = {},
+                                            const Plan* plan = nullptr) const {
     QuantizeOptions options;
     options.gains = &gains_;
     options.couplings = couplings;
     options.policy = policy;
-    return analyze(graph, registry, options).value();
+    options.plan = plan;
+    return analyze(view, registry, options);
   }
 
   Registry registry = toy::registry();
@@ -97,6 +117,67 @@ TEST_CASE("a value that cannot take the form of its one coupling names it") {
           "the values that it is coupled with were quantized otherwise: colour 0 with 'a'");
     REQUIRE(why.couplings.size() == 1);
     CHECK(why.couplings[0].with == "a");
+  }
+}
+
+TEST_CASE("values of one type are all quantized, or none; who keeps the others in float is named") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;
+    weights.use(weights.v, 0);
+    const OfOneType both(weights.graph, {{weights.a, weights.v}});
+    const Analysis whole = weights.analyzed(both, policy).value();
+    CHECK(whole.selection.is_selected(weights.a));
+    CHECK(whole.selection.is_selected(weights.v));
+
+    // In one colour alone, which is the other's.
+    const OfOneType torn(weights.graph, {{weights.a, weights.v, weights.b}});
+    const Analysis nothing = weights.analyzed(torn, policy).value();
+    CHECK(nothing.plan.values.empty());
+
+    // A plan of which a part is lost is refused.
+    Plan part = whole.plan;
+    std::erase_if(part.values, [](const PlannedValue& value) { return value.value == "v"; });
+    const auto refused = weights.analyzed(both, policy, {}, &part);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().code == ErrorCode::impossible);
+    CHECK(refused.error().place.tensor == "v");
+  }
+}
+
+TEST_CASE("a value that nobody asks for keeps those of its type in float") {
+  for (const SelectionPolicy policy : policies) {
+    const Weights weights;  // nobody uses v
+    const OfOneType view(weights.graph, {{weights.v, weights.a}});
+    const Analysis analysis = weights.analyzed(view, policy).value();
+    CHECK(analysis.selection[weights.a].cause == SelectionCause::coupled);
+    CHECK(analysis.selection.is_selected(weights.b));
+    const Explanation why = explain(view, weights.registry, analysis, weights.a.node);
+    CHECK(why.reason == "it has one type with 'v', which stays float");
+    REQUIRE(why.couplings.size() == 1);
+    CHECK(why.couplings[0].with == "v");
+    CHECK(why.couplings[0].constraint == "float");
+  }
+}
+
+TEST_CASE("what hangs on a value of one type goes with it") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;
+    // m is made from a, in its colour, and read so; a has one type with v, which nobody asks for.
+    const Value m = toy::add(weights.graph, "pass", "m", {weights.a});
+    weights.use(m, 0);
+    const OfOneType view(weights.graph, {{weights.v, weights.a}});
+    const Analysis analysis = weights.analyzed(view, policy).value();
+    CHECK_FALSE(analysis.selection.is_selected(weights.a));
+    for (const NodeId node : analysis.order) {
+      for (std::uint32_t i = 0; i < weights.graph.operands(node).size(); ++i) {
+        const Value operand = weights.graph.operands(node)[i];
+        const ConstraintId form = analysis.selection.read(node, i);
+        const bool is_converted = std::ranges::any_of(
+            analysis.selection.conversions(),
+            [&](const Conversion& made) { return made.value == operand && made.to == form; });
+        CHECK((form == analysis.selection.produced(operand) || is_converted));
+      }
+    }
   }
 }
 

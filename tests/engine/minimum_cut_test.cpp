@@ -33,11 +33,12 @@ std::optional<Gain> try_graph(const dice::Blueprint& blueprint, std::mt19937& ra
   QuantizeOptions options;
   options.gains = &gains;
   options.couplings = built.couplings;
-  const auto analysis = analyze(built.graph, registry, options);
+  const dice::View view(built);
+  const auto analysis = analyze(view, registry, options);
   REQUIRE(analysis.has_value());
-  const SelectionProblem problem{built.graph,           analysis->order,    registry,
-                                 analysis->eligibility, analysis->requests, gains,
-                                 built.couplings};
+  const CouplingTable couplings(view, built.couplings);
+  const SelectionProblem problem{
+      view, analysis->order, registry, analysis->eligibility, analysis->requests, gains, couplings};
   const brute_force::Oracle oracle(problem);
   if (oracle.choices() > 20'000) return std::nullopt;
   const Prices prices(built.graph, registry, analysis->requests.constraints(), gains);
@@ -84,10 +85,14 @@ void append(dice::Blueprint& whole, dice::Blueprint part) {
     std::ranges::for_each(node.operands, move);
     whole.nodes.push_back(std::move(node));
   }
-  for (std::vector<dice::Source>& coupling : part.couplings) {
-    std::ranges::for_each(coupling, move);
-    whole.couplings.push_back(std::move(coupling));
-  }
+  const auto append_groups = [&](auto& groups, auto& of_part) {
+    for (std::vector<dice::Source>& group : of_part) {
+      std::ranges::for_each(group, move);
+      groups.push_back(std::move(group));
+    }
+  };
+  append_groups(whole.couplings, part.couplings);
+  append_groups(whole.of_one_type, part.of_one_type);
 }
 
 }  // namespace
@@ -97,7 +102,8 @@ TEST_CASE("floats and one form: a cut decides as all decisions compared do") {
   const Registry registry = dice::registry();
   Outcome outcome;
   for (int round = 0; round < test::shortened(3000); ++round) {
-    try_graph(dice::random_graph(random, {.most_nodes = 9, .faces = 1}), random, registry, outcome);
+    const dice::RandomOptions options{.most_nodes = 9, .faces = 1, .one_type = round % 3 == 2};
+    try_graph(dice::random_graph(random, options), random, registry, outcome);
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");
   CHECK(outcome.exact > test::shortened(1000));
@@ -108,7 +114,8 @@ TEST_CASE("two forms with floats between them: so does a cut") {
   const Registry registry = dice::registry();
   Outcome outcome;
   for (int round = 0; round < test::shortened(3000); ++round) {
-    try_graph(dice::random_graph(random, {.most_nodes = 9, .faces = 2}), random, registry, outcome);
+    const dice::RandomOptions options{.most_nodes = 9, .faces = 2, .one_type = round % 3 == 2};
+    try_graph(dice::random_graph(random, options), random, registry, outcome);
   }
   MESSAGE(outcome.cut << " cut, " << outcome.exact << " exact, " << outcome.refused << " refused");
   CHECK(outcome.exact > test::shortened(500));
@@ -123,7 +130,8 @@ TEST_CASE("a graph of many parts is decided as each of them") {
     dice::Blueprint whole;
     Gain optimum;
     while (whole.nodes.size() < test::shortened(std::size_t{8000})) {
-      dice::Blueprint part = dice::random_graph(random, {.most_nodes = 9, .faces = faces});
+      dice::Blueprint part = dice::random_graph(
+          random, {.most_nodes = 9, .faces = faces, .one_type = whole.nodes.size() % 3 == 2});
       const std::optional<Gain> gain = try_graph(part, random, registry, outcome);
       if (!gain) continue;
       append(whole, std::move(part));
@@ -135,14 +143,15 @@ TEST_CASE("a graph of many parts is decided as each of them") {
     options.gains = &gains;
     options.couplings = built.couplings;
     options.policy = SelectionPolicy::optimal;
-    const auto analysis = analyze(built.graph, registry, options);
+    const dice::View view(built);
+    const auto analysis = analyze(view, registry, options);
     REQUIRE(analysis.has_value());
     CHECK(analysis->selection.objective().amount() == optimum.amount());
     REQUIRE(analysis->selection.bound().has_value());
     CHECK(analysis->selection.bound()->amount() == optimum.amount());
     // Who follows the plan comes to the same.
     options.plan = &analysis->plan;
-    const auto followed = analyze(built.graph, registry, options);
+    const auto followed = analyze(view, registry, options);
     REQUIRE(followed.has_value());
     CHECK(followed->plan == analysis->plan);
     CHECK(followed->selection.objective().amount() == optimum.amount());

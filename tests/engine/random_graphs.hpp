@@ -9,6 +9,8 @@
 //   const dice::Blueprint blueprint = dice::random_graph(random, {});
 //   const dice::Built built = blueprint.build(random);   // nodes added in a random order
 //   analyze(built.graph, dice::registry(), {.gains = &gains, .couplings = built.couplings});
+//   analyze(dice::View(built), ...);                     // with values of one type, if there are
+//   any
 //
 // Codes carry their form in their type: `form_of` reads it.
 #pragma once
@@ -27,8 +29,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/forwarding_view.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace dice {
@@ -531,7 +535,20 @@ struct BlueprintNode {
 struct Built {
   Graph graph;
   Couplings couplings;
+  Couplings of_one_type;
   std::vector<NodeId> nodes;  ///< of the blueprint's nodes, in its order
+};
+
+/// The graph as one that has values of one type. Refers to `built`.
+class View final : public test::ForwardingView, public Capabilities {
+ public:
+  explicit View(const Built& built) : ForwardingView(built.graph), built_(&built) {}
+
+  [[nodiscard]] const Capabilities* capabilities() const noexcept override { return this; }
+  [[nodiscard]] Couplings of_one_type() const override { return built_->of_one_type; }
+
+ private:
+  const Built* built_;
 };
 
 /// A graph before it is built, in a topological order. Node i is called `n<i>`, and so is its first
@@ -539,6 +556,7 @@ struct Built {
 struct Blueprint {
   std::vector<BlueprintNode> nodes;
   std::vector<std::vector<Source>> couplings;
+  std::vector<std::vector<Source>> of_one_type;
 
   /// Adds the nodes in one of the possible orders, which `shuffle` decides.
   [[nodiscard]] Built build(std::mt19937& shuffle) const {
@@ -552,14 +570,21 @@ struct Blueprint {
       }
       add(ready[shuffle() % ready.size()], built);
     }
-    for (const std::vector<Source>& coupling : couplings) {
-      std::vector<Value>& members = built.couplings.emplace_back();
-      for (const Source& source : coupling) members.push_back(value(source, built));
-    }
+    built.couplings = values(couplings, built);
+    built.of_one_type = values(of_one_type, built);
     return built;
   }
 
  private:
+  [[nodiscard]] static Couplings values(const std::vector<std::vector<Source>>& groups,
+                                        const Built& built) {
+    Couplings made;
+    for (const std::vector<Source>& group : groups) {
+      std::vector<Value>& members = made.emplace_back();
+      for (const Source& source : group) members.push_back(value(source, built));
+    }
+    return made;
+  }
   [[nodiscard]] static Value value(const Source& source, const Built& built) {
     return source.is_absent() ? Value{} : Value{built.nodes[source.node], source.result};
   }
@@ -603,6 +628,7 @@ struct RandomOptions {
   std::int64_t faces = 3;  ///< `most_faces` at most
   int schemes = 1;
   bool couplings = true;  ///< some graphs have couplings
+  bool one_type = false;  ///< all have values of one type
   bool given = true;      ///< some inputs come quantized
   bool together = false;  ///< some nodes take several operands or none of them
 };
@@ -618,8 +644,10 @@ class RandomGraph {
     const std::size_t count =
         options_.least_nodes + below(options_.most_nodes - options_.least_nodes + 1);
     while (blueprint_.nodes.size() < count) add_node();
-    if (options_.couplings && chance(30)) add_coupling();
-    if (options_.couplings && chance(10)) add_coupling();
+    if (options_.couplings && chance(30)) add_group(blueprint_.couplings);
+    if (options_.couplings && chance(10)) add_group(blueprint_.couplings);
+    if (options_.one_type) add_group(blueprint_.of_one_type);
+    if (options_.one_type && chance(30)) add_group(blueprint_.of_one_type);
     return std::move(blueprint_);
   }
 
@@ -778,13 +806,13 @@ class RandomGraph {
     return numbers;
   }
 
-  void add_coupling() {
+  void add_group(std::vector<std::vector<Source>>& groups) {
     std::vector<Source> members;
     for (std::size_t wanted = 2 + below(2); wanted > 0; --wanted) {
       const Source member = pick();
       if (std::ranges::find(members, member) == members.end()) members.push_back(member);
     }
-    blueprint_.couplings.push_back(std::move(members));
+    groups.push_back(std::move(members));
   }
 
   std::mt19937& random_;

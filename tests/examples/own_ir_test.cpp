@@ -9,19 +9,23 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "adaptor.hpp"
 #include "autoencoder.hpp"
 #include "ir.hpp"
 #include "methods.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/compare.hpp"
+#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/engine/check_rewriter.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/to_graph.hpp"
 #include "quadrant/ir/verify.hpp"
+#include "quadrant/report/weight_report.hpp"
+#include "runtime.hpp"
 
 namespace {
 
@@ -29,23 +33,9 @@ using namespace quadrant;
 
 // A graph of the library's own kind with the same operations.
 Graph converted(const GraphView& from) {
-  Graph graph;
-  std::unordered_map<NodeId, NodeId> made;
-  const auto order = topological_order(from);
-  REQUIRE(order.has_value());
-  for (const NodeId node : *order) {
-    NodeSpec spec{.kind = std::string(from.kind(node)), .name = std::string(from.name(node))};
-    for (const Value operand : from.operands(node)) {
-      spec.operands.push_back({made.at(operand.node), operand.result});
-    }
-    for (std::uint32_t i = 0; i < from.result_count(node); ++i) {
-      const Value result{node, i};
-      spec.results.push_back({std::string(from.value_name(result)), from.type(result)});
-    }
-    if (const Constant* constant = from.constant(node)) spec.constant = *constant;
-    made[node] = graph.add(std::move(spec));
-  }
-  return graph;
+  auto graph = to_graph(from);
+  REQUIRE_MESSAGE(graph.has_value(), to_string(graph ? Error{} : graph.error()));
+  return *std::move(graph);
 }
 
 // What makes each value, by its name; buffers, which the library's graph does not need, left out.
@@ -187,6 +177,122 @@ TEST_CASE("Kiln's verifier sees what is wrong") {
   CHECK(fault([](kiln::Module& module, Values& values) {
           module.append(OpCode::state, "again", values["bias"]->type, {values["bias"]});
         }) == "a function or a loop does not end");
+}
+
+namespace {
+
+// A weight that goes round in a loop, turned as often as `turns` says, and is used behind it.
+void build_turning(kiln::Module& m, int turns) {
+  using kiln::OpCode;
+  kiln::Value* weight = m.append_weight("weight", {6, 6}, kiln::noise(36, 7));
+  const kiln::Type type = weight->type;
+  kiln::Value* x = m.append(OpCode::input, "x", {kiln::Scalar::f32, {1, 6}});
+  kiln::Value* next = m.append(OpCode::state, "state", type, {weight});
+  for (int i = 0; i < turns; ++i) {
+    kiln::Value* into = m.append(OpCode::alloc, "into", type);
+    next = m.append(OpCode::transpose, "turned", type, {next, into});
+  }
+  kiln::Value* last = m.append(OpCode::loop, "last", type, {next});
+  last->def->times = 3;
+  kiln::Value* into = m.append(OpCode::alloc, "sum", x->type);
+  kiln::Value* y = m.append(OpCode::dense, "y", x->type, {x, last, into});
+  m.append(OpCode::output, "result", y->type, {y});
+}
+
+}  // namespace
+
+TEST_CASE("a loop's state is codes wherever it passes, or nowhere") {
+  for (const SelectionPolicy policy : {SelectionPolicy::greedy, SelectionPolicy::optimal}) {
+    for (const int turns : {0, 1, 2}) {
+      kiln::Module module;
+      build_turning(module, turns);
+      const std::vector<float> x = kiln::noise(6, 8);
+      const std::vector<float> before = kiln::run(module, 0, x);
+      kiln::Adaptor graph(module);
+      check_valid(graph);
+      const Registry registry = *kiln::weight_only();
+      QuantizeOptions options;
+      options.policy = policy;
+      const auto analysis = quantize(graph, registry, options);
+      REQUIRE_MESSAGE(analysis.has_value(), to_string(analysis ? Error{} : analysis.error()));
+      check_valid(graph);
+      CHECK(kiln::fault_of(module) == "");
+      const std::vector<float> after = kiln::run(module, 0, x);
+      // Turned once, what comes round has its scales along the other axis: that is another type.
+      CHECK(analysis->plan.values.empty() == (turns == 1));
+      CHECK((before == after) == (turns == 1));
+      for (std::size_t i = 0; i < before.size(); ++i) {
+        CHECK(after[i] == doctest::Approx(before[i]).epsilon(0.05));
+      }
+    }
+  }
+}
+
+TEST_CASE("what runs models and reports on them takes the program as a graph") {
+  Model real;
+  Model codes;
+  kiln::Adaptor adaptor(codes.module);
+  REQUIRE(quantize(adaptor, codes.registry).has_value());
+  Graph before = converted(kiln::Adaptor(real.module));
+  Graph after = converted(adaptor);
+  kiln::Runtime runtime;
+  runtime.add(before, real.module);
+  runtime.add(after, codes.module);
+  const auto samples = random_data_set(before, 5, 1);
+
+  const auto seen = calibrate(before, runtime, *samples);
+  REQUIRE_MESSAGE(seen.has_value(), to_string(seen ? Error{} : seen.error()));
+  // In each of the loop's three rounds, for each sample.
+  REQUIRE(seen->find("stepped") != nullptr);
+  CHECK(seen->find("stepped")->histogram.finite_count() == std::uint64_t{3} * 5 * 6 * 6 * 8);
+  CHECK(seen->find("encoded")->histogram.finite_count() == std::uint64_t{5} * 6 * 6 * 8);
+
+  const auto found = compare(before, after, runtime, *samples, {.layers = true});
+  REQUIRE_MESSAGE(found.has_value(), to_string(found ? Error{} : found.error()));
+  REQUIRE(found->outputs.size() == 2);
+  for (const ValueAgreement& output : found->outputs) {
+    CHECK(output.agreement.sqnr_db() > 30);
+    CHECK(output.agreement.sqnr_db() < 80);
+  }
+  CHECK(found->layers.size() > 5);
+
+  // One weight after the other; the worst alone is not worse than all together by much.
+  const std::vector<SensitivityLayer> layers{{"filter"}, {"shared"}, {"step"}};
+  std::vector<std::unique_ptr<Model>> variants;
+  const auto quantize_alone = [&](std::size_t layer) -> Expected<Graph> {
+    Model& model = *variants.emplace_back(std::make_unique<Model>());
+    kiln::Adaptor own(model.module);
+    QuantizeOptions options;
+    for (std::uint32_t i = 0; i < own.index_bound(); ++i) {
+      const bool is_weight = own.constant({i}) != nullptr;
+      if (is_weight && own.name({i}) != layers[layer].name) options.vetoes.emplace(NodeId{i}, "");
+    }
+    QUADRANT_CHECK(quantize(own, model.registry, options));
+    QUADRANT_TRY(Graph alone, to_graph(own));
+    runtime.add(alone, model.module);
+    return alone;
+  };
+  const auto measured = measure_sensitivity(before, layers, quantize_alone, runtime, *samples, {},
+                                            [] { return Expected<void>(); });
+  REQUIRE_MESSAGE(measured.has_value(), to_string(measured ? Error{} : measured.error()));
+  for (const LayerSensitivity& layer : *measured) {
+    CAPTURE(layer.layer);
+    REQUIRE(layer.worst() != nullptr);
+    CHECK(layer.worst()->agreement.sqnr_db() > 30);
+  }
+
+  const auto analysis = analyze(before, real.registry);
+  REQUIRE(analysis.has_value());
+  const auto why = explain_all(before, real.registry, *analysis);
+  const auto report =
+      report_weights({.graph = before, .analysis = *analysis, .why = why, .quantized = &after});
+  REQUIRE_MESSAGE(report.has_value(), to_string(report ? Error{} : report.error()));
+  for (const ReportedWeight& weight : report->weights) {
+    if (weight.name == "bias") continue;
+    CAPTURE(weight.name);
+    REQUIRE(weight.sqnr_db.has_value());
+    CHECK(*weight.sqnr_db > 35);
+  }
 }
 
 TEST_CASE("an adaptor made anew reads the rewritten IR as the old one does, and nothing is left") {

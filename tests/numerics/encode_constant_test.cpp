@@ -6,6 +6,8 @@
 #include <cmath>
 #include <initializer_list>
 #include <limits>
+#include <random>
+#include <span>
 #include <vector>
 
 #include "ir/scales.hpp"
@@ -145,4 +147,90 @@ TEST_CASE("a constant without elements has codes, and as many scales as it has g
     REQUIRE_MESSAGE(real, to_string(real.error()));
     CHECK(real->element_count() == 0);
   }
+}
+
+TEST_CASE("a format for a whole tensor gives its largest code to the largest number") {
+  struct Case {
+    const char* format;
+    float largest;
+    float scale;
+  };
+  // e8m0 is floor(log2(6)) - 2 for the codes of e2m1: OCP Microscaling 1.0, 6.3.
+  for (const auto& [text, largest, scale] : {Case{"f8e4m3 * f32[tensor] : f32", 896, 2},
+                                             {"f8e5m2 * f32[tensor] : f32", 28672, .5F},
+                                             {"i8<-127:127> * f32[tensor] : f32", 254, 2},
+                                             {"f4e2m1 * f8e8m0[tensor] : f32", 6, 1}}) {
+    CAPTURE(text);
+    const auto made = scaled_for(format_of(text), largest);
+    REQUIRE_MESSAGE(made, to_string(made.error()));
+    const auto scales = scaled_format(*made).scales[0].read();
+    REQUIRE(scales);
+    CHECK(scales->as<float>()[0] == scale);
+    // Of zeros alone there is no scale that says more than another; it must be one.
+    const auto zeros = scaled_for(format_of(text), 0);
+    const auto ones = scaled_for(format_of(text), 1);
+    REQUIRE((zeros && ones));
+    CHECK(zeros->storage() == ones->storage());
+    CHECK(scaled_format(*zeros).scales[0].read()->as<float>()[0] ==
+          scaled_format(*ones).scales[0].read()->as<float>()[0]);
+  }
+  CHECK_FALSE(
+      scaled_for(format_of("f8e4m3 * f32[tensor] : f32"), std::numeric_limits<float>::infinity()));
+}
+
+namespace {
+
+// Of a matrix of 6 rows, whose columns lie apart: w[c, r] of 16 inputs c.
+SecondMoments some_moments(std::int64_t columns = 16) {
+  WeightMatrices layout{{0}, {0, 1, 2, 3, 4, 5}, {}};
+  for (std::int64_t i = 0; i < columns; ++i) layout.columns.push_back(i * 6);
+  const auto count = static_cast<std::size_t>(columns);
+  SecondMoments moments(std::move(layout), std::vector<double>(count, 0.5));
+  std::mt19937 random(3);
+  std::vector<double> x(count * 40);
+  for (double& number : x) number = static_cast<double>(random() % 41) - 20;
+  REQUIRE(moments.add(0, x));
+  return moments;
+}
+
+}  // namespace
+
+TEST_CASE("rows that are rounded to the nearest become what they were") {
+  const Constant real = matrix(16, 6);
+  for (const char* text : {"i4<-7:7> * f32[axis=1] : f32", "i8 * f32[axis=0 block=4] : f32"}) {
+    CAPTURE(text);
+    auto encoded = encode_constant(real, format_of(text), {.search = false});
+    REQUIRE_MESSAGE(encoded, to_string(encoded.error()));
+    const std::vector<float> before = decoded(*encoded);
+    std::size_t rows = 0;
+    const auto done = round_rows(real, some_moments(), 0.01, *encoded, [&](const RowToRound& row) {
+      ++rows;
+      CHECK(row.factor.size() == 16 * 16);
+      for (std::size_t i = 0; i < row.real.size(); ++i) {
+        row.codes[i] = std::clamp(std::nearbyint(row.real[i] / row.step[i]), row.least, row.most);
+      }
+    });
+    REQUIRE_MESSAGE(done, to_string(done.error()));
+    CHECK(rows == 6);
+    CHECK(decoded(*encoded) == before);
+  }
+}
+
+TEST_CASE("what a rounder may not make, and what has no rows, is refused") {
+  const Constant real = matrix(16, 6);
+  auto encoded = encode_constant(real, format_of("i4<-7:7> * f32[axis=1] : f32"));
+  REQUIRE(encoded);
+  const std::vector<float> before = decoded(*encoded);
+  for (const double code : {8.0, -8.0, 0.5, std::numeric_limits<double>::quiet_NaN()}) {
+    CAPTURE(code);
+    CHECK_FALSE(round_rows(real, some_moments(), 0.01, *encoded,
+                           [&](const RowToRound& row) { row.codes[3] = code; }));
+    CHECK(decoded(*encoded) == before);
+  }
+  const auto leave = [](const RowToRound&) {};
+  CHECK_FALSE(round_rows(real, some_moments(15), 0.01, *encoded, leave));
+  CHECK_FALSE(round_rows(real, some_moments(17), 0.01, *encoded, leave));
+  auto table = encode_constant(real, format_of("nf4"));
+  REQUIRE(table);
+  CHECK_FALSE(round_rows(real, some_moments(), 0.01, *table, leave));
 }

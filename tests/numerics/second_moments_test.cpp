@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -190,4 +191,29 @@ TEST_CASE("sums that no inputs have are refused") {
   changed = sums;
   changed[1] = std::int64_t{1} << 60;  // a product far beyond those of the squares
   CHECK(is_refused(steps, counts, changed));
+}
+
+TEST_CASE("the factor is a root of the moments, damped") {
+  SecondMoments moments = empty();
+  REQUIRE(moments.add(1, integers(std::size_t{90} * 70, 5)));
+  const std::vector<double> mean = moments.mean(1);
+  double unit = 0;
+  for (std::size_t i = 0; i < 70; ++i) unit += mean[i * 70 + i] / 70;
+  const std::vector<double> factor = moments.factor(1, 0.25);
+  double largest = 0;
+  for (std::size_t i = 0; i < 70; ++i) {
+    for (std::size_t j = 0; j < 70; ++j) {
+      double product = 0;
+      for (std::size_t k = 0; k < 70; ++k) product += factor[i * 70 + k] * factor[j * 70 + k];
+      const double wanted = mean[i * 70 + j] + (i == j ? 0.25 * unit : 0);
+      largest = std::max(largest, std::abs(product - wanted));
+      if (j > i) CHECK(factor[i * 70 + j] == 0);
+    }
+  }
+  CHECK(largest < 1e-12 * 70 * unit);
+  // Nothing was seen of the other matrix.
+  const std::vector<double> nothing = moments.factor(0, 0.25);
+  for (std::size_t i = 0; i < 70; ++i) {
+    for (std::size_t j = 0; j < 70; ++j) CHECK(nothing[i * 70 + j] == (i == j ? 1 : 0));
+  }
 }

@@ -4,7 +4,9 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/expected.hpp"
@@ -32,6 +34,10 @@ class Capabilities {
                                                 const TensorType& /*result*/) const {
     return {};
   }
+  /// Values of the graph that have one type wherever they pass, group by group: what a loop starts
+  /// with, its state, the next state and its result. Phase 3 quantizes all of a group in one form,
+  /// with one set of parameters, or none of it. None, unless this is overridden.
+  [[nodiscard]] virtual std::vector<std::vector<Value>> of_one_type() const { return {}; }
 
  protected:
   Capabilities(const Capabilities&) = default;

@@ -29,6 +29,9 @@ struct Move {
   const char* refusal;
 };
 
+/// Of operations that hand on what they read, under a name of their own.
+extern const Move identity_move;
+
 /// identity, transpose, reshape, squeeze, unsqueeze, flatten, expand, slice, split, concat, and
 /// gather with groups along other axes than the one that is looked up; and what a graph's own rows
 /// say. Null for other operations.

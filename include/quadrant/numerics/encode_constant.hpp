@@ -1,6 +1,9 @@
 // Whole constants in a number format, as a graph holds them.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/type.hpp"
@@ -26,6 +29,11 @@ struct EncodedConstant {
                                                         const NumberFormat& format,
                                                         const EncodeOptions& options = {});
 
+/// `format`, of a whole tensor, as it stores values of magnitudes up to `largest` by its usual rule
+/// (`encode`): what activations are quantized to. Of zeros alone the scale is that of 1. Errors are
+/// those of `encode`.
+[[nodiscard]] Expected<Quantization> scaled_for(const NumberFormat& format, float largest);
+
 /// `round_weights` of a constant: `encoded` is what it was encoded as, in any format, uniform or
 /// not. Where a uniform type has scales below zero, those that are found may have any sign; `error`
 /// and `bound` stay.
@@ -33,5 +41,24 @@ struct EncodedConstant {
                                                       const SecondMoments& moments,
                                                       EncodedConstant& encoded,
                                                       const RoundWeightsOptions& options = {});
+
+/// A row of a weight that is to become codes: one sum of its layer, input by input.
+struct RowToRound {
+  std::span<const double> real;
+  std::span<const double> step;    ///< what a code of 1 stands for
+  std::span<const double> factor;  ///< `SecondMoments::factor` of its matrix
+  double least = 0;                ///< of the codes that there are
+  double most = 0;
+  std::span<double> codes;  ///< to be filled in, with integers from `least` to `most`
+};
+
+/// For rounders of one's own: finds the codes of `real` again, row by row, with the scales of
+/// `encoded`, as which it was encoded: in a uniform type of 8 bits and fewer without zero points. Rows come in order,
+/// on the calling thread. `damping`: above 0, see `SecondMoments::factor`. Memory: a double for
+/// each pair of columns, and 17 bytes for each weight. `impossible`: another type, moments of
+/// another weight, codes that are none; `encoded` is as it was then.
+[[nodiscard]] Expected<void> round_rows(const Constant& real, const SecondMoments& moments,
+                                        double damping, EncodedConstant& encoded,
+                                        const std::function<void(const RowToRound&)>& round);
 
 }  // namespace quadrant::inline v0

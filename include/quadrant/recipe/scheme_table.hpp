@@ -5,10 +5,12 @@
 //   const RunContext context{.schemes = &schemes};  // recipes, runs, budgets know it from here on
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quadrant/engine/declare/registry.hpp"
@@ -48,6 +50,20 @@ struct SchemeEntry {
   /// it is no way to store a weight, and budgets refuse it.
   Expected<std::vector<SchemeChoice>> (*variants)() = nullptr;
 };
+
+/// A scheme without options, which is made of what is known of the model. `summary` as above.
+template <std::constructible_from<SchemeData> S>
+[[nodiscard]] SchemeEntry scheme_entry(std::string_view summary, bool needs_data = false) {
+  return {.name = S(SchemeData{}).name(),
+          .summary = summary,
+          .gain = "bytes",
+          .needs_data = needs_data,
+          .make = [](const OptionValues& options, const SchemeData& data) -> Expected<Registry> {
+            S scheme(data);
+            QUADRANT_CHECK(check_options({}, options, scheme.name()));
+            return RegistryBuilder::of(std::move(scheme)).freeze();
+          }};
+}
 
 /// The schemes that recipes and options can name. A value: readers may share it between threads.
 class SchemeTable {

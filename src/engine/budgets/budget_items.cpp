@@ -77,7 +77,8 @@ class ItemFinder {
   }
 
   Expected<void> run(const QuantizeOptions& options) {
-    for (const auto& coupled : options.couplings) {
+    const CouplingTable couplings(graph_, options.couplings);
+    for (const std::vector<Value>& coupled : couplings.all()) {
       for (const Value value : coupled) unite(value.node, coupled.front().node);
     }
     for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {

@@ -463,7 +463,7 @@ class Explainer {
       case SelectionCause::unused:
         return "everyone who asked for it chose otherwise";
       case SelectionCause::coupled:
-        return "the values that it is coupled with were quantized otherwise" + demands(value);
+        return coupled(value);
       case SelectionCause::contradicted:
         return "its couplings take forms that differ, and it can be made in one alone" +
                demands(value);
@@ -501,6 +501,15 @@ class Explainer {
       result.push_back({std::string(graph_.value_name(demand->member)), constraint(demand->form)});
     }
     return result;
+  }
+
+  [[nodiscard]] std::string coupled(Value value) const {
+    const auto found = demands_of_.find(value);
+    if (found != demands_of_.end() && found->second.back()->form == float_form) {
+      return fmt::format("it has one type with '{}', which stays float",
+                         graph_.value_name(found->second.back()->member));
+    }
+    return "the values that it is coupled with were quantized otherwise" + demands(value);
   }
 
   // `: a with 'x', b with 'y'`: what its couplings take. Empty where nothing is known of it.

@@ -1,10 +1,14 @@
 #include "engine/phases/coupling.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/policies/storage_gain.hpp"
+#include "quadrant/ir/capabilities.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -62,11 +66,25 @@ ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vecto
 
 }  // namespace
 
+CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others) {
+  const Capabilities* const capabilities = graph.capabilities();
+  const auto came_quantized = [&](Value value) { return graph.type(value).is_quantized(); };
+  Couplings plain;
+  for (std::vector<Value>& members :
+       capabilities != nullptr ? capabilities->of_one_type() : Couplings{}) {
+    const bool is_plain = std::ranges::any_of(members, came_quantized);
+    (is_plain ? plain : all_).push_back(std::move(members));
+  }
+  strict_ = all_.size();
+  std::ranges::move(plain, std::back_inserter(all_));
+  std::ranges::copy(others, std::back_inserter(all_));
+}
+
 std::vector<ConstraintId> find_coupling_forms(const SelectionProblem& problem,
                                               const ValueMap<RequestId>* planned) {
   std::vector<ConstraintId> forms;
-  forms.reserve(problem.couplings.size());
-  for (const std::vector<Value>& members : problem.couplings) {
+  forms.reserve(problem.couplings.all().size());
+  for (const std::vector<Value>& members : problem.couplings.all()) {
     std::optional<ConstraintId> form = form_that_came(problem, members);
     if (!form && planned != nullptr) form = planned_form(problem, members, *planned);
     forms.push_back(form ? *form : form_of_most_gain(problem, members));
@@ -79,12 +97,17 @@ std::unordered_map<Value, ConstraintId> find_coupled_forms(const SelectionProble
   std::unordered_map<Value, ConstraintId> found;
   for (std::size_t i = 0; i < forms.size(); ++i) {
     // A value of several couplings fits into all of them.
-    for (const Value value : problem.couplings[i]) {
+    for (const Value value : problem.couplings.all()[i]) {
       const auto [known, is_new] = found.emplace(value, forms[i]);
       if (!is_new && known->second != forms[i]) known->second = float_form;
     }
   }
   return found;
+}
+
+bool is_torn(const Selection& selection, std::span<const Value> members) {
+  const auto is_float = [&](Value value) { return selection.produced(value) == float_form; };
+  return std::ranges::any_of(members, is_float) && !std::ranges::all_of(members, is_float);
 }
 
 }  // namespace quadrant::inline v0

@@ -19,4 +19,7 @@ namespace quadrant::inline v0 {
 [[nodiscard]] std::unordered_map<Value, ConstraintId> find_coupled_forms(
     const SelectionProblem& problem, std::span<const ConstraintId> forms);
 
+/// Whether some of the members are made in codes, and others are not.
+[[nodiscard]] bool is_torn(const Selection& selection, std::span<const Value> members);
+
 }  // namespace quadrant::inline v0

@@ -10,9 +10,12 @@ CouplingDemands::CouplingDemands(const SelectionProblem& problem,
                                  const ValueMap<ConstraintId>& produced,
                                  std::span<const ConstraintId> forms)
     : problem_(problem) {
-  for (std::uint32_t i = 0; i < problem.couplings.size(); ++i) {
-    const std::vector<Value>& members = problem.couplings[i];
-    witnesses_.push_back(witnesses_of(members, produced, forms.empty() ? float_form : forms[i]));
+  const Couplings& couplings = problem.couplings.all();
+  for (std::uint32_t i = 0; i < couplings.size(); ++i) {
+    const std::vector<Value>& members = couplings[i];
+    // Of a strict one no member keeps another in float by a form that it does not take itself.
+    const bool has_form = i >= problem.couplings.strict().size() && !forms.empty();
+    witnesses_.push_back(witnesses_of(members, produced, has_form ? forms[i] : float_form));
     for (const Value value : members) couplings_of_[value].push_back(i);
   }
 }

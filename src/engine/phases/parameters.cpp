@@ -137,7 +137,7 @@ class ParameterUnifier {
 
   // Coupled values share in each form that several of them have.
   void couple() {
-    for (const std::vector<Value>& members : problem_.couplings) {
+    for (const std::vector<Value>& members : problem_.couplings.all()) {
       std::unordered_map<std::uint32_t, RequestId> first;
       for (const Value value : members) {
         for (RequestId id = problem_.requests.first(value); id != no_request;

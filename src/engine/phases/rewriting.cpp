@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/scales.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -132,10 +133,31 @@ class Rewriting {
       QUADRANT_CHECK(rewrite_node(node));
       QUADRANT_CHECK(convert_results(node));
     }
+    QUADRANT_CHECK(check_strict_couplings());
     return erase_unused(std::move(used));
   }
 
  private:
+  // One form is one type, but for what moves do to the order of scales, which no form says.
+  [[nodiscard]] Expected<void> check_strict_couplings() const {
+    const GraphView& view = graph_.view();
+    for (const std::vector<Value>& members : decided_.problem.couplings.strict()) {
+      for (const Value value : members) {
+        const TensorType& first = view.type(context_.current(members.front()));
+        const TensorType& type = view.type(context_.current(value));
+        const bool is_same =
+            type.element == first.element && mean_the_same(type.quantization, first.quantization);
+        if (is_same) continue;
+        return fail(ErrorCode::impossible,
+                    fmt::format("it has one type with '{}', but came to other scales or zero "
+                                "points; exclude one of them",
+                                decided_.problem.graph.value_name(members.front())),
+                    {.tensor = std::string(decided_.problem.graph.value_name(value))});
+      }
+    }
+    return {};
+  }
+
   // Of these, of what was emitted and of what was replaced, whatever has no user: a replaced node
   // that never had one may not fit its operands any more.
   Expected<void> erase_unused(std::set<NodeId> used) {

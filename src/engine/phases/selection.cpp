@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "engine/phases/canonical_order.hpp"
+#include "engine/phases/coupling.hpp"
 #include "engine/policies/decision.hpp"
 #include "engine/policies/selection_solver.hpp"
 
@@ -125,6 +126,31 @@ Selection walk_once(const SelectionProblem& problem) {
   return std::move(decision).finish();
 }
 
+namespace {
+
+// Of the first round, and of what was given back in later ones when that was done.
+void remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& now,
+              const SelectionProblem& problem) {
+  if (!first) {
+    first = now;
+    return;
+  }
+  for (const NodeId node : problem.order) {
+    for (std::uint32_t i = 0; i < problem.eligibility.numbering()->result_count(node); ++i) {
+      Choice& known = (*first)[{node, i}];
+      if (known.cause == SelectionCause::selected) known = now[{node, i}];
+    }
+  }
+}
+
+void leave_out(std::span<const std::vector<Value>> couplings, ValueMap<RequestId>& kept) {
+  for (const std::vector<Value>& members : couplings) {
+    for (const Value value : members) kept[value] = no_request;
+  }
+}
+
+}  // namespace
+
 Selection select_greedy(const SelectionProblem& problem) {
   // What is given back changes what others would choose, so the rest is decided once more: few
   // graphs need a second round, and a plan that is followed comes out as it was made.
@@ -137,13 +163,16 @@ Selection select_greedy(const SelectionProblem& problem) {
     decision.walk(order, kept ? &*kept : nullptr);
     const bool is_released = decision.release_unused();
     const bool changed = decision.drop_losses() || is_released;
-    if (!changed || round == most_rounds) {
+    const bool is_torn = decision.release_torn();
+    if (!is_torn && (!changed || round >= most_rounds)) {
       if (changed) decision.find_conversions();
       if (first) decision.restore_reasons(*first);
       return std::move(decision).finish();
     }
-    if (!first) first = decision.choices();
+    remember(first, decision.choices(), problem);
     kept = decision.selected();
+    // What is torn once more would take another round each time.
+    if (round >= most_rounds) leave_out(problem.couplings.strict(), *kept);
   }
 }
 
@@ -156,6 +185,15 @@ Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& 
   Selection selection = std::move(decision).finish();
   if (plan.policy == SelectionPolicy::optimal) {
     selection = select_reads(problem, planned, std::move(selection));
+  }
+  for (const std::vector<Value>& members : problem.couplings.strict()) {
+    if (!is_torn(selection, members)) continue;
+    const auto in_float = std::ranges::find(members, float_form,
+                                            [&](Value value) { return selection.produced(value); });
+    return fail(
+        impossible("the plan leaves this value in float, but quantizes others that have "
+                   "one type with it",
+                   std::string(problem.graph.value_name(*in_float))));
   }
   for (const NodeId node : problem.order) {
     for (std::uint32_t result = 0; result < problem.graph.result_count(node); ++result) {

@@ -25,6 +25,9 @@ class Decision {
   /// Finds the conversions, and gives back whatever hangs together and is worth less than nothing.
   /// Whether there was any.
   [[nodiscard]] bool drop_losses();
+  /// Gives back the members of strict couplings that are not quantized as a whole. Whether there
+  /// were any: then what reads them has to be decided anew, by another walk.
+  [[nodiscard]] bool release_torn();
   /// The requests that came true, for another walk.
   [[nodiscard]] ValueMap<RequestId> selected() const;
   [[nodiscard]] const ValueMap<Choice>& choices() const noexcept { return selection_.choices_; }
@@ -93,6 +96,7 @@ class Decision {
 
   // Why couplings keep values in float.
   void explain_couplings();
+  void explain_strict_couplings();
   [[nodiscard]] std::optional<SelectionCause> cause_of(
       NodeId node, std::span<const CouplingDemand> demands) const;
 

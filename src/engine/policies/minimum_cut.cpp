@@ -173,7 +173,7 @@ class Cut {
 
   // False where the members of a coupling may take more than two forms, or one without a request.
   [[nodiscard]] bool find_sides_of_couplings() {
-    for (const std::vector<Value>& members : problem_.couplings) {
+    for (const std::vector<Value>& members : problem_.couplings.all()) {
       std::vector<RequestId> made;
       for (const Value value : members) {
         if (!contains(model_.variable(value.node))) continue;
@@ -408,8 +408,19 @@ class Cut {
     return true;
   }
 
+  // Whether the member is high, and whether it is above low: no question where it cannot choose.
+  [[nodiscard]] Answer answer_of(Value value) const {
+    const OfNode& of = nodes_[value.node.index];
+    const auto makes = [&](const Label* label) {
+      return label != nullptr && model_.made(value, *label) != float_form;
+    };
+    return {makes(of.high) ? of.label.high : no, makes(of.low) ? of.label.above_low : yes};
+  }
+
   [[nodiscard]] bool add_couplings() {
-    for (const std::vector<Value>& members : problem_.couplings) {
+    const Couplings& couplings = problem_.couplings.all();
+    for (std::size_t i = 0; i < couplings.size(); ++i) {
+      const std::vector<Value>& members = couplings[i];
       const bool is_ours = std::ranges::any_of(
           members, [&](Value value) { return contains(model_.variable(value.node)); });
       if (!is_ours) continue;
@@ -419,12 +430,18 @@ class Cut {
       // Whether some member is high; then none is low.
       const Literal is_any_high = network_.ask();
       for (const Value value : members) {
-        const OfNode& of = nodes_[value.node.index];
-        const auto makes = [&](const Label* label) {
-          return label != nullptr && model_.made(value, *label) != float_form;
-        };
-        if (makes(of.high)) network_.imply(of.label.high, is_any_high);
-        if (makes(of.low)) network_.imply(is_any_high, of.label.above_low);
+        const Answer made = answer_of(value);
+        network_.imply(made.high, is_any_high);
+        network_.imply(is_any_high, made.above_low);
+      }
+      if (i >= problem_.couplings.strict().size()) continue;
+      const Answer first = answer_of(members.front());
+      for (const Value value : members) {
+        const Answer made = answer_of(value);
+        network_.imply(first.high, made.high);
+        network_.imply(made.high, first.high);
+        network_.imply(first.above_low, made.above_low);
+        network_.imply(made.above_low, first.above_low);
       }
     }
     return true;

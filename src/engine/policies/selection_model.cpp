@@ -45,7 +45,10 @@ SelectionModel::SelectionModel(const SelectionProblem& problem, const Prices& pr
 
 void SelectionModel::add_values() {
   for (const NodeId node : order_) add_values_of(node);
-  for (const std::vector<Value>& members : problem_.couplings) add_coupling(members);
+  const Couplings& couplings = problem_.couplings.all();
+  for (std::size_t i = 0; i < couplings.size(); ++i) {
+    add_coupling(couplings[i], i < problem_.couplings.strict().size());
+  }
   factors_.freeze();
 }
 
@@ -248,19 +251,23 @@ std::vector<ConstraintId> SelectionModel::forms_of_coupling(std::span<const Valu
   return given ? std::vector{*given} : forms;
 }
 
-void SelectionModel::add_coupling(std::span<const Value> members) {
+// Of a strict one, floats are a form like any other.
+void SelectionModel::add_coupling(std::span<const Value> members, bool is_strict) {
   CouplingVariable coupling{none, forms_of_coupling(members), {}};
   if (coupling.forms.empty()) return;
+  if (is_strict) coupling.forms.push_back(float_form);
   if (coupling.forms.size() > 1) {
     coupling.variable = factors_.add_variable(static_cast<std::uint32_t>(coupling.forms.size()));
   }
   for (const Value value : members) {
-    if (problem_.eligibility.given(value) != float_form || variable(value.node) == none) continue;
+    const bool is_free = variable(value.node) != none;
+    if (problem_.eligibility.given(value) != float_form || (!is_free && !is_strict)) continue;
     std::vector<Worth> table;
     for (const ConstraintId form : coupling.forms) {
       for (const Label& label : labels(value.node)) {
         const ConstraintId here = made(value, label);
-        table.push_back(here == float_form || here == form ? Worth{} : Worth::impossible());
+        const bool fits = here == form || (here == float_form && !is_strict);
+        table.push_back(fits ? Worth{} : Worth::impossible());
       }
     }
     add_factor(present({coupling.variable, variable(value.node)}), table);
@@ -384,7 +391,8 @@ void SelectionModel::complete(Assignment& assignment) const {
   }
   for (const CouplingVariable& coupling : couplings_) {
     for (const Value value : coupling.members) {
-      const Label& label = labels(value.node)[assignment[variable(value.node)]];
+      const bool is_free = variable(value.node) != none;
+      const Label& label = labels(value.node)[is_free ? assignment[variable(value.node)] : 0];
       const auto form = std::ranges::find(coupling.forms, made(value, label));
       if (form == coupling.forms.end()) continue;
       assignment[coupling.variable] = static_cast<std::uint32_t>(form - coupling.forms.begin());

@@ -174,7 +174,7 @@ class SelectionModel {
                   VariableId used_before, VariableId used);
   static void add_by_use(Worth worth, bool is_used, bool may_be_unused, std::vector<Worth>& table);
   void add_held_gains(Value value);
-  void add_coupling(std::span<const Value> members);
+  void add_coupling(std::span<const Value> members, bool is_strict);
 
   [[nodiscard]] std::vector<Take> find_takes(NodeId node, std::uint32_t operand) const;
   [[nodiscard]] OperandReads reads_of(NodeId user, std::uint32_t operand) const;

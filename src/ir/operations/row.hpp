@@ -77,7 +77,6 @@ constexpr Operation stretched(std::string_view kind, Count operands,
 }
 
 // moves_rules.cpp
-extern const Move identity_move;
 extern const Move transpose_move;
 extern const Move reshape_move;
 extern const Move expand_move;

@@ -62,11 +62,30 @@ struct Conversion {
 /// form are made in the same one, and share their parameters.
 using Couplings = std::vector<std::vector<Value>>;
 
+/// All couplings of a run: those that the graph cannot do without (`Capabilities::of_one_type`),
+/// and those of the options.
+class CouplingTable {
+ public:
+  CouplingTable(const GraphView& graph, const Couplings& others);
+
+  [[nodiscard]] const Couplings& all() const noexcept { return all_; }
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  /// Those whose members are all quantized in one form, or none is. A group of which some came
+  /// quantized with the model is a coupling like any other. They stand before the others.
+  [[nodiscard]] std::span<const std::vector<Value>> strict() const noexcept {
+    return std::span(all_).first(strict_);
+  }
+
+ private:
+  Couplings all_;
+  std::size_t strict_ = 0;
+};
+
 /// A form that a coupling takes, for a value that stays float because it cannot take it, too.
 struct CouplingDemand {
   Value value;   ///< what stays float
   Value member;  ///< of the coupling, and of another node: made in the form, where one is
-  ConstraintId form = float_form;
+  ConstraintId form = float_form;  ///< `float_form`: the two have one type, and the member is float
 };
 
 /// The result of phase 3.
@@ -95,7 +114,8 @@ class Selection {
   /// In topological order of their values; one that another reads stands before it.
   [[nodiscard]] std::span<const Conversion> conversions() const noexcept { return conversions_; }
   /// Of the values that are `coupled` or `contradicted`, in topological order: each form once, by
-  /// name of the member. A member that shares the value's node stands in nobody's way.
+  /// name of the member. A member that shares the value's node stands in nobody's way. Behind them,
+  /// for values that have one type with others, the first of those that keeps them in float.
   [[nodiscard]] std::span<const CouplingDemand> coupling_demands() const noexcept {
     return coupling_demands_;
   }
@@ -136,7 +156,7 @@ struct SelectionProblem {
   const Eligibility& eligibility;
   const RequestGraph& requests;
   const GainModel& gains;
-  const Couplings& couplings;
+  const CouplingTable& couplings;
 };
 
 /// Walks forward and gives each value the requested and available constraint of largest gain; equal
