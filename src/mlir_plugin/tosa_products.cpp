@@ -29,8 +29,8 @@ linalg::LinalgOp make_named(mlir::OpBuilder& builder, mlir::Location location,
   return llvm::cast<linalg::LinalgOp>(made.getOperation());
 }
 
-const std::array<TosaProduct, 5>& tosa_products() {
-  static const std::array<TosaProduct, 5> products{
+const std::array<TosaProduct, 6>& tosa_products() {
+  static const std::array<TosaProduct, 6> products{
       TosaProduct{.name = "tosa.matmul",
                   .channels = {1, 2},
                   .contracted = {2, 1},
@@ -76,7 +76,17 @@ const std::array<TosaProduct, 5>& tosa_products() {
                   .weight = "vunm",
                   .sum = "byxnm",
                   .bias = "nm",
-                  .make = make_named<linalg::DepthwiseConv2DNhwcHwcmOp>}};
+                  .make = make_named<linalg::DepthwiseConv2DNhwcHwcmOp>},
+      TosaProduct{.name = "tosa.transpose_conv2d",
+                  .channels = {-1, 0},
+                  .contracted = {-1, 3},
+                  .of_sum = 3,
+                  .data = "byxk",
+                  .weight = "nvuk",
+                  .sum = "byxn",
+                  .bias = "n",
+                  .make = nullptr,
+                  .is_transposed = true}};
   return products;
 }
 
@@ -97,16 +107,29 @@ std::size_t window_axis(const TosaProduct& product, char axis) {
   return found == llvm::StringRef::npos ? found : product.weight.find(by[found]);
 }
 
-// How windows move over one axis of the data.
+// How windows move over one axis of the data, or of the result.
 struct WindowSteps {
   std::int64_t stride = 1;
   std::int64_t dilation = 1;
-  std::int64_t before = 0;  // so far they begin outside
+  std::int64_t before = 0;  // so far they begin outside; transposed, so much more there is
   std::int64_t behind = 0;
 };
 
+// Numbers of which extents are computed without overflow.
+constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+
+// Those of an attribute; empty where there are others, or not as many.
+llvm::ArrayRef<std::int64_t> read_steps(mlir::Operation& op, llvm::StringRef name,
+                                        std::size_t count, std::int64_t least) {
+  const auto held = op.getAttrOfType<mlir::DenseI64ArrayAttr>(name);
+  if (!held || held.asArrayRef().size() != count) return {};
+  const bool is_usable = llvm::all_of(
+      held.asArrayRef(), [&](std::int64_t number) { return number >= least && number <= most; });
+  return is_usable ? held.asArrayRef() : llvm::ArrayRef<std::int64_t>();
+}
+
 // The windows over each axis of the data, which may be none; empty where the attributes do not say
-// them, or say numbers of which extents cannot be computed.
+// them.
 std::optional<std::vector<WindowSteps>> windows_of(const TosaProduct& product,
                                                    mlir::Operation& op) {
   std::vector<WindowSteps> windows(product.data.size());
@@ -115,18 +138,12 @@ std::optional<std::vector<WindowSteps>> windows_of(const TosaProduct& product,
     if (window_axis(product, product.data[axis]) != llvm::StringRef::npos) moved.push_back(axis);
   }
   if (moved.empty()) return windows;
-  const auto numbers = [&](llvm::StringRef name, std::size_t count, std::int64_t least) {
-    const auto held = op.getAttrOfType<mlir::DenseI64ArrayAttr>(name);
-    const bool is_usable =
-        held && held.asArrayRef().size() == count &&
-        llvm::all_of(held.asArrayRef(), [&](std::int64_t number) {
-          return number >= least && number <= std::numeric_limits<std::int32_t>::max();
-        });
-    return is_usable ? held.asArrayRef() : llvm::ArrayRef<std::int64_t>();
-  };
-  const auto strides = numbers("stride", moved.size(), 1);
-  const auto dilations = numbers("dilation", moved.size(), 1);
-  const auto pads = numbers("pad", 2 * moved.size(), 0);
+  const std::vector<std::int64_t> dense(moved.size(), 1);
+  const auto strides = read_steps(op, "stride", moved.size(), 1);
+  const auto dilations =
+      product.is_transposed ? llvm::ArrayRef(dense) : read_steps(op, "dilation", moved.size(), 1);
+  const auto pads = product.is_transposed ? read_steps(op, "out_pad", 2 * moved.size(), -most)
+                                          : read_steps(op, "pad", 2 * moved.size(), 0);
   if (strides.empty() || dilations.empty() || pads.empty()) return std::nullopt;
   for (std::size_t i = 0; i < moved.size(); ++i) {
     windows[moved[i]] = {strides[i], dilations[i], pads[2 * i], pads[2 * i + 1]};
@@ -134,12 +151,18 @@ std::optional<std::vector<WindowSteps>> windows_of(const TosaProduct& product,
   return windows;
 }
 
-// How many windows there are; -1: not one fits, or they are too many to count.
-std::int64_t count_windows(const WindowSteps& window, std::int64_t extent, std::int64_t kernel) {
+// How many windows there are; transposed, how far they reach. -1: none fits, or nobody can say.
+std::int64_t count_windows(const TosaProduct& product, const WindowSteps& window,
+                           std::int64_t extent, std::int64_t kernel) {
   if (!is_known(extent) || !is_known(kernel)) return mlir::ShapedType::kDynamic;
-  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (extent > most || kernel > most || kernel < 1) return -1;
-  const std::int64_t room = extent + window.before + window.behind;
+  const std::int64_t around = window.before + window.behind;
+  if (product.is_transposed) {
+    const bool is_cut = extent < 1 || window.before <= -kernel || window.behind <= -kernel;
+    const std::int64_t made = (extent - 1) * window.stride + kernel + around;
+    return is_cut || made < 1 ? -1 : made;
+  }
+  const std::int64_t room = extent + around;
   const std::int64_t reach = (kernel - 1) * window.dilation + 1;
   return room < reach ? -1 : (room - reach) / window.stride + 1;
 }
@@ -160,7 +183,8 @@ std::optional<Extents> sum_extents(const TosaProduct& product, mlir::Operation& 
     const auto [operand, axis] = origin_of(product, letter);
     std::int64_t extent = extent_of(op.getOperand(operand), axis);
     if (const std::size_t kernel = window_axis(product, letter); kernel != llvm::StringRef::npos) {
-      extent = count_windows((*windows)[axis], extent, extent_of(op.getOperand(1), kernel));
+      extent =
+          count_windows(product, (*windows)[axis], extent, extent_of(op.getOperand(1), kernel));
       if (extent == -1) return std::nullopt;
     }
     extents.push_back(extent);
@@ -219,6 +243,14 @@ bool has_windows(const TosaProduct& product) { return product.weight.contains('u
 
 // --- as linalg has it ---------------------------------------------------------------------------
 
+// Codes without a sign are signless integers, too: the same bits.
+mlir::Value code(mlir::OpBuilder& builder, mlir::Location location, mlir::Type type,
+                 std::int64_t value) {
+  const llvm::APInt bits =
+      llvm::APInt(64, static_cast<std::uint64_t>(value)).trunc(type.getIntOrFloatBitWidth());
+  return make_op<arith::ConstantOp>(builder, location, mlir::IntegerAttr::get(type, bits));
+}
+
 // `value` with a border, where windows reach outside.
 mlir::Value pad_codes(mlir::OpBuilder& builder, mlir::Location location, mlir::Value value,
                       llvm::ArrayRef<WindowSteps> windows, std::int64_t padding) {
@@ -234,13 +266,34 @@ mlir::Value pad_codes(mlir::OpBuilder& builder, mlir::Location location, mlir::V
     low.push_back(builder.getIndexAttr(window.before));
     high.push_back(builder.getIndexAttr(window.behind));
   }
-  // Codes without a sign are signless integers, too: the same bits.
-  const mlir::Type element = type.getElementType();
-  const llvm::APInt bits =
-      llvm::APInt(64, static_cast<std::uint64_t>(padding)).trunc(element.getIntOrFloatBitWidth());
-  const mlir::Value border =
-      make_op<arith::ConstantOp>(builder, location, mlir::IntegerAttr::get(element, bits));
-  return make_op<tensor::PadOp>(builder, location, type.clone(extents), value, low, high, border);
+  return make_op<tensor::PadOp>(builder, location, type.clone(extents), value, low, high,
+                                code(builder, location, type.getElementType(), padding));
+}
+
+// `value` with its elements as far apart as windows of the result are, and around them as much as
+// a window reaches: what element `i` of the sum adds up lies at `i` and behind.
+mlir::Value spread_codes(mlir::OpBuilder& builder, mlir::Location location,
+                         const TosaProduct& product, mlir::Operation& op,
+                         llvm::ArrayRef<WindowSteps> windows, std::int64_t padding) {
+  const mlir::Value value = op.getOperand(0);
+  const mlir::Type element = mlir::getElementTypeOrSelf(value.getType());
+  const auto sizes = tensor::getMixedSizes(builder, location, value);
+  llvm::SmallVector<mlir::OpFoldResult> places = sizes;
+  llvm::SmallVector<mlir::OpFoldResult> offsets(sizes.size(), builder.getIndexAttr(0));
+  llvm::SmallVector<mlir::OpFoldResult> steps(sizes.size(), builder.getIndexAttr(1));
+  for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+    const std::size_t kernel = window_axis(product, product.data[axis]);
+    if (kernel == llvm::StringRef::npos) continue;
+    const std::int64_t more = extent_of(op.getOperand(1), kernel) - 1;
+    places[axis] = builder.getIndexAttr(extent_of(op.getResult(0), axis) + more);
+    offsets[axis] = builder.getIndexAttr(windows[axis].before + more);
+    steps[axis] = builder.getIndexAttr(windows[axis].stride);
+  }
+  const mlir::Value empty = make_op<tensor::EmptyOp>(builder, location, places, element);
+  const mlir::Value filled =
+      make_op<linalg::FillOp>(builder, location, code(builder, location, element, padding), empty)
+          .getResult(0);
+  return make_op<tensor::InsertSliceOp>(builder, location, value, filled, offsets, sizes, steps);
 }
 
 // The bias as it stands along the last axes of `into`, repeated along the others.
@@ -306,6 +359,53 @@ llvm::SmallVector<mlir::NamedAttribute> window_attributes(mlir::OpBuilder& build
           builder.getNamedAttr("dilations", builder.getI64TensorAttr(dilations))};
 }
 
+// Where a window's element lies in the data.
+mlir::AffineExpr position_in(const TosaProduct& product, const WindowSteps& window,
+                             mlir::AffineExpr place, mlir::AffineExpr in_window,
+                             std::int64_t kernel) {
+  if (product.is_transposed) return place + (kernel - 1) - in_window;
+  return place * window.stride + in_window * window.dilation;
+}
+
+// Without a name, by the letters.
+linalg::LinalgOp make_generic(mlir::OpBuilder& builder, mlir::Location location,
+                              const TosaProduct& product, mlir::Value data, mlir::Value weight,
+                              mlir::Value init, llvm::ArrayRef<WindowSteps> windows) {
+  using mlir::utils::IteratorType;
+  std::string letters = product.sum.str();
+  llvm::SmallVector<IteratorType> loops(letters.size(), IteratorType::parallel);
+  for (const char letter : product.weight) {
+    if (product.sum.contains(letter)) continue;
+    letters.push_back(letter);
+    loops.push_back(IteratorType::reduction);
+  }
+  const auto loop = [&](char letter) {
+    return builder.getAffineDimExpr(static_cast<unsigned>(letters.find(letter)));
+  };
+  const auto map = [&](llvm::ArrayRef<mlir::AffineExpr> along) {
+    return mlir::AffineMap::get(static_cast<unsigned>(letters.size()), 0, along,
+                                builder.getContext());
+  };
+  llvm::SmallVector<mlir::AffineExpr> of_data;
+  for (const auto& [letter, window] : llvm::zip_equal(product.data, windows)) {
+    const std::size_t kernel = window_axis(product, letter);
+    of_data.push_back(kernel == llvm::StringRef::npos
+                          ? loop(letter)
+                          : position_in(product, window, loop(letter), loop(product.weight[kernel]),
+                                        extent_of(weight, kernel)));
+  }
+  const llvm::SmallVector<mlir::AffineMap> maps{map(of_data),
+                                                map(llvm::map_to_vector(product.weight, loop)),
+                                                map(llvm::map_to_vector(product.sum, loop))};
+  const auto body = [](mlir::OpBuilder& inside, mlir::Location at, mlir::ValueRange elements) {
+    make_op<linalg::YieldOp>(inside, at, elements.back());
+  };
+  auto made = make_op<linalg::GenericOp>(builder, location, mlir::TypeRange{init.getType()},
+                                         mlir::ValueRange{data, weight}, mlir::ValueRange{init},
+                                         maps, loops, body);
+  return llvm::cast<linalg::LinalgOp>(made.getOperation());
+}
+
 }  // namespace
 
 const TosaProduct* find_tosa_product(mlir::Operation& op) {
@@ -326,10 +426,6 @@ std::vector<std::int64_t> summed_extents(const TosaProduct& product, mlir::Opera
 }
 
 std::string why_not_in_linalg(const TosaProduct& product, mlir::Operation& op) {
-  if (product.make == nullptr) {
-    return "no sum of integers is made of it: lower it to linalg first (tosa-to-linalg-named), or "
-           "take products=casts";
-  }
   if (!has_ranks(product, op)) return "the ranks of its operands or of its result are not known";
   const auto extents = sum_extents(product, op);
   if (!extents || !is_of_same_extents(product, op)) {
@@ -354,9 +450,15 @@ linalg::LinalgOp as_linalg(const TosaProduct& product, mlir::Operation& op, std:
   const std::vector<WindowSteps> windows =
       windows_of(product, op).value_or(std::vector<WindowSteps>());
   const Extents extents = sum_extents(product, op).value_or(Extents());
-  const mlir::Value data = pad_codes(builder, location, op.getOperand(0), windows, padding);
+  const mlir::Value data = product.is_transposed
+                               ? spread_codes(builder, location, product, op, windows, padding)
+                               : pad_codes(builder, location, op.getOperand(0), windows, padding);
+  const mlir::Value weight = op.getOperand(1);
   const mlir::Value init = initial(builder, product, op, extents);
-  return product.make(builder, location, mlir::ValueRange{data, op.getOperand(1)}, init,
+  if (product.make == nullptr) {
+    return make_generic(builder, location, product, data, weight, init, windows);
+  }
+  return product.make(builder, location, mlir::ValueRange{data, weight}, init,
                       window_attributes(builder, product, windows));
 }
 

@@ -30,10 +30,12 @@ struct TosaProduct {
   llvm::StringRef weight;
   llvm::StringRef sum;
   llvm::StringRef bias;  // empty: it has none
-  /// The same sum as linalg has it, of `data`, `weight` and `init`, of the type of `init`, with the
-  /// window as attributes; null: linalg has none.
+  /// The same sum as an operation of linalg has it, of the type of `init`, with the window as
+  /// attributes; null: none has it by name.
   mlir::linalg::LinalgOp (*make)(mlir::OpBuilder&, mlir::Location, mlir::ValueRange inputs,
                                  mlir::Value init, llvm::ArrayRef<mlir::NamedAttribute> window);
+  /// Whether windows move over the result instead, and each element of the data is spread over one.
+  bool is_transposed = false;
 };
 
 /// Null where `op` is none.
@@ -47,9 +49,10 @@ struct TosaProduct {
 /// fit together, which not all versions of MLIR verify.
 [[nodiscard]] std::string why_not_in_linalg(const TosaProduct& product, mlir::Operation& op);
 
-/// The sum as linalg has it, in front of `op`, of which linalg has one. Its operands 0 and 1 are
-/// those of `op`, the data with a border of `padding` where the window reaches outside, and it
-/// begins with the bias.
+/// The sum as linalg has it, in front of `op`, of which linalg has one: where it has no name, a
+/// `linalg.generic` of which the loops alone mean something. Its operands 0 and 1 are those of
+/// `op`, the data, which are integers, with `padding` around them, and between them where they are
+/// spread; it begins with the bias.
 [[nodiscard]] mlir::linalg::LinalgOp as_linalg(const TosaProduct& product, mlir::Operation& op,
                                                std::int64_t padding);
 

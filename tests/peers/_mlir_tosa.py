@@ -1,5 +1,7 @@
 """Networks of tosa, as version 19 and as version 22 of MLIR write them, together with what they compute."""
 
+import itertools
+
 import numpy as np
 
 from _mlir_modules import Module, convolve, dense, type_of
@@ -21,12 +23,34 @@ def conv2d(image, kernel, strides, dilations):
     return convolve(image, kernel.transpose(1, 2, 3, 0), strides, dilations)
 
 
-WINDOWS = {"conv2d": conv2d, "depthwise_conv2d": depthwise}
+def conv3d(image, kernel, strides, dilations):
+    """image [N, D, H, W, C], kernel [O, KD, KH, KW, C]: a sum of those of two dimensions."""
+    reach = (kernel.shape[1] - 1) * dilations[0] + 1
+    layers = range(0, image.shape[1] - reach + 1, strides[0])
+    return np.stack([sum(conv2d(image[:, at + d * dilations[0]], kernel[:, d], strides[1:], dilations[1:])
+                         for d in range(kernel.shape[1])) for at in layers], 1)
+
+
+WINDOWS = {"conv2d": conv2d, "conv3d": conv3d, "depthwise_conv2d": depthwise}
+
+
+def transposed(image, kernel, pad, strides):
+    """Each element of the image, times the kernel [O, KH, KW, C], is added where it lies in the result. `pad`: how
+    much more of that there is, or less."""
+    count, height, width, _ = image.shape
+    places = [(extent - 1) * stride + kernel.shape[1 + i] for i, (extent, stride) in enumerate(zip((height, width), strides))]
+    made = np.zeros((count, *places, kernel.shape[0]))
+    for y, x in itertools.product(range(height), range(width)):
+        top, left = y * strides[0], x * strides[1]
+        made[:, top:top + kernel.shape[1], left:left + kernel.shape[2]] += np.einsum("nc,oyxc->nyxo", image[:, y, x], kernel)
+    grown = bordered(made, [max(number, 0) for number in pad])
+    top, bottom, left, right = (max(-number, 0) for number in pad)
+    return grown[:, top:grown.shape[1] - bottom, left:grown.shape[2] - right]
 
 
 def bordered(image, pad, value=0):
-    """`pad`: top, bottom, left, right."""
-    return np.pad(image, ((0, 0), pad[:2], pad[2:], (0, 0)), constant_values=value)
+    """`pad`: two numbers for each axis: top, bottom, left, right."""
+    return np.pad(image, ((0, 0), *zip(pad[::2], pad[1::2]), (0, 0)), constant_values=value)
 
 
 class Tosa(Module):
@@ -60,13 +84,23 @@ class Tosa(Module):
         self.lines.append(f"{name} = tosa.{op} {', '.join(operands)} {{{held}}} : ({types}) -> {self.type(name)}")
         return name
 
-    def window(self, op, image, kernel, bias, pad=(0, 0, 0, 0), strides=(1, 1), dilations=(1, 1)):
-        numbers = {"pad": pad, "stride": strides, "dilation": dilations}
+    def window(self, op, image, kernel, bias, pad=None, strides=None, dilations=None):
+        axes = self.values[image].ndim - 2
+        pad, strides, dilations = pad or (0, 0) * axes, strides or (1,) * axes, dilations or (1,) * axes
+        value = WINDOWS[op](bordered(self.real(image), pad), self.real(kernel), strides, dilations) + self.real(bias)
+        return self.moved(op, (image, kernel, bias), value, pad=pad, stride=strides, dilation=dilations)
+
+    def transposed(self, image, kernel, bias, pad, strides):
+        value = transposed(self.real(image), self.real(kernel), pad, strides) + self.real(bias)
+        more = {"out_shape": value.shape} if self.version == 19 else {}
+        return self.moved("transpose_conv2d", (image, kernel, bias), value, out_pad=pad, stride=strides, **more)
+
+    def moved(self, op, operands, value, **numbers):
+        """An operation with a window."""
         attributes = [f"{name} = array<i64: {', '.join(map(str, of))}>" for name, of in numbers.items()]
         if self.version > 19:
             attributes.append("acc_type = f32")
-        value = WINDOWS[op](bordered(self.real(image), pad), self.real(kernel), strides, dilations) + self.real(bias)
-        return self.operation(op, (image, kernel, bias, *self.zero_points(2)), value, *attributes)
+        return self.operation(op, (*operands, *self.zero_points(2)), value, *attributes)
 
     def fully_connected(self, rows, weight, bias):
         """In version 19 alone. weight [O, C]."""

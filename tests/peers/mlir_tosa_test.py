@@ -12,13 +12,15 @@ import onnx
 
 from _command import quadrant, run_tests, scratch
 from _mlir import plugin, rewritten, run_main
-from _mlir_tosa import TO_LINALG, WINDOWS, Tosa, bordered
+from _mlir_tosa import TO_LINALG, WINDOWS, Tosa, bordered, transposed
 from _models import helper, info, model_of
 
 QUANTIZE = "quadrant-quantize{scheme=static gains=unit}"
 LOWER = f"quadrant-lower-quant-ops,{TO_LINALG}"
 VERSIONS = 19, 22
-FLOATS = r"tosa\.(conv2d|depthwise_conv2d|fully_connected|matmul)|linalg\.(conv|depthwise|matmul|batch_matmul)\w*(?<!_q) "
+FLOATS = r"tosa\.(\w*conv\dd|fully_connected|matmul)|linalg\.(conv|depthwise|matmul|batch_matmul)\w*(?<!_q) "
+NAMES = {"conv2d": "linalg.conv_2d_nhwc_fhwc_q ", "depthwise_conv2d": "linalg.depthwise_conv_2d_nhwc_hwcm_q ",
+         "conv3d": "linalg.generic ", "transpose_conv2d": "linalg.generic "}
 
 
 def decibels(ours, theirs):
@@ -79,25 +81,30 @@ def on_integers(module, version, quantize=QUANTIZE):
 
 def check_window(version, op, kernel, bias, window):
     module = Tosa(version, 1, has_stats=True)
-    image = lopsided(2, 9, 8, 3)
+    is_deep = op == "depthwise_conv2d"
+    image = lopsided(2, *(4,) * (op == "conv3d"), 9, 8, 3)
     weight = DATA.standard_normal(kernel).astype(np.float32)
-    channels = kernel[2] * kernel[3] if op == "depthwise_conv2d" else kernel[0]
+    channels = kernel[2] * kernel[3] if is_deep else kernel[0]
     held = {"bias": DATA.standard_normal(channels), "none": np.zeros(channels), "one": np.ones(1)}[bias]
     x, w, b = module.input_of(image), module.constant(weight), module.constant(held)
-    module.output(module.window(op, x, w, b, **window))
+    if op == "transpose_conv2d":
+        module.output(module.transposed(x, w, b, **window))
+    else:
+        module.output(module.window(op, x, w, b, **window))
     text = on_integers(module, version)
     assert ("arith.addf" in text) == (bias != "none"), text
-    wanted = "depthwise_conv_2d_nhwc_hwcm_q" if op == "depthwise_conv2d" else "conv_2d_nhwc_fhwc_q"
-    assert f"linalg.{wanted} " in text, text
+    assert NAMES[op] in text, text
     # The border of zeros has the code of zero.
     codes, scale, zero = data_codes(image)
-    axis = 2 if op == "depthwise_conv2d" else 0
-    of_weight, scales = weight_codes(weight, axis)
-    if op == "depthwise_conv2d":
+    of_weight, scales = weight_codes(weight, 2 if is_deep else 0)
+    if is_deep:
         scales = np.repeat(scales, kernel[3])
-    pad = window.get("pad", (0, 0, 0, 0))
-    strides, dilations = window.get("strides", (1, 1)), window.get("dilations", (1, 1))
-    sums = WINDOWS[op](bordered(codes, pad, zero) - zero, of_weight, strides, dilations)
+    if op == "transpose_conv2d":
+        sums = transposed(codes - zero, of_weight, **window)
+    else:
+        axes = image.ndim - 2
+        sums = WINDOWS[op](bordered(codes, window.get("pad", (0, 0) * axes), zero) - zero, of_weight,
+                           window.get("strides", (1,) * axes), window.get("dilations", (1,) * axes))
     expected = scaled(np.rint(sums), scale, scales, held.astype(np.float32))
     close(ran(module, version), expected)
     exact = module.values[module.result]
@@ -121,6 +128,14 @@ def test_windows():
         yield f"{op} {kernel}, {bias}, {version}", check_window, version, op, kernel, bias, {"pad": (1, 1, 1, 1)}
     for op, kernel in kernels:
         yield f"{op} {kernel}, with a rest", check_window, 19, op, kernel, "bias", {"strides": (2, 3), "pad": (1, 0, 1, 1)}
+    for version in VERSIONS:
+        for pad in (0, 0) * 3, (1, 0, 0, 1, 2, 1):
+            window = {"pad": pad, "strides": (1, 1, 1), "dilations": (1, 2, 1)}
+            yield f"conv3d, {pad}, {version}", check_window, version, "conv3d", (4, 2, 3, 2, 3), "bias", window
+        for pad, strides in itertools.product(((0, 0, 0, 0), (1, 2, 0, 1), (-1, 0, -1, 1)), ((1, 1), (2, 3))):
+            window = {"pad": pad, "strides": strides}
+            yield (f"transpose_conv2d, {pad}, {strides}, {version}", check_window, version, "transpose_conv2d",
+                   (5, 3, 2, 3), "bias", window)
 
 
 def test_fully_connected():
@@ -137,7 +152,7 @@ def test_fully_connected():
 
 def test_an_open_batch():
     """How many images there are is known when it runs."""
-    for version, op in itertools.product(VERSIONS, WINDOWS):
+    for version, op in itertools.product(VERSIONS, ("conv2d", "depthwise_conv2d")):
         module = Tosa(version, 3, has_stats=True)
         x = module.input_of(lopsided(11, 6, 6, 3))
         kernel = (3, 2, 3, 2) if op == "depthwise_conv2d" else (6, 3, 2, 3)
@@ -310,6 +325,8 @@ def check_stays(types, reason):
     assert reason in said and "tosa.conv2d#0: real numbers" in said, said
     made = rewritten(19, text, QUANTIZE)
     assert "tosa.conv2d" in made and "quant." not in made, made
+    made = rewritten(19, text, "quadrant-quantize{scheme=static gains=unit products=casts sums=real}")
+    assert "tosa.conv2d" in made and made.count("quant.dcast") == 2, made
 
 
 def test_what_stays_in_floats():
