@@ -231,11 +231,11 @@ bool is_of_same_extents(const TosaProduct& product, mlir::Operation& op) {
 bool has_bias(const TosaProduct& product, mlir::Operation& op, const Extents& of_result) {
   if (product.bias.empty()) return true;
   if (op.getNumOperands() < 3 || !has_rank(op.getOperand(2), 1)) return false;
-  const mlir::Value bias = op.getOperand(2);
-  const std::int64_t count = extent_of(bias, 0);
-  return (count == 1 || (is_known(count) && count == of_result.back())) &&
-         mlir::getElementTypeOrSelf(bias.getType()) ==
-             mlir::getElementTypeOrSelf(op.getResult(0).getType());
+  const auto bias = llvm::cast<mlir::RankedTensorType>(op.getOperand(2).getType());
+  const std::int64_t count = bias.getDimSize(0);
+  const bool is_of_channels = is_known(count) && count == of_result.back();
+  return (count == 1 || is_of_channels) && !bias.getEncoding() &&
+         bias.getElementType() == mlir::getElementTypeOrSelf(op.getResult(0).getType());
 }
 
 // Whether extents are computed of others, which must be known.
@@ -427,10 +427,9 @@ std::vector<std::int64_t> summed_extents(const TosaProduct& product, mlir::Opera
 
 std::string why_not_in_linalg(const TosaProduct& product, mlir::Operation& op) {
   if (!has_ranks(product, op)) return "the ranks of its operands or of its result are not known";
+  if (!is_of_same_extents(product, op)) return "its data and its weight do not fit together";
   const auto extents = sum_extents(product, op);
-  if (!extents || !is_of_same_extents(product, op)) {
-    return "its operands and its window do not fit together";
-  }
+  if (!extents) return "its windows do not fit its data";
   const Extents of_result = result_extents(product, op, *extents);
   if (has_windows(product) && !llvm::all_of(llvm::drop_begin(of_result), is_known)) {
     return "other extents of its result than the batch are not known";

@@ -311,7 +311,7 @@ STAYS = {  # what version 19 takes
     "another result": ({"RESULT": "tensor<1x4x5x3xf32>"}, "other extents than its operands give it"),
     "an open result": ({"RESULT": "tensor<1x?x?x3xf32>"}, "other extents than its operands give it"),
     "other channels": ({"IMAGE": "tensor<1x4x4x3xf32>"}, "do not fit together"),
-    "a kernel that is too large": ({"KERNEL": "tensor<3x7x3x2xf32>"}, "do not fit together"),
+    "a kernel that is too large": ({"KERNEL": "tensor<3x7x3x2xf32>"}, "do not fit its data"),
     "an open bias": ({"BIAS": "tensor<?xf32>"}, "its bias"),
     "long sums": ({"IMAGE": "tensor<1x4x4x9000xf32>", "KERNEL": "tensor<3x3x3x9000xf32>"}, "32 bits"),
 }
@@ -341,16 +341,24 @@ def test_the_usual_one_does_not():
     assert "linalg.conv_2d_nhwc_fhwc_q" in rewritten(19, text, QUANTIZE)
 
 
-def test_integers_stay_as_they_are():
-    text = """func.func @f(%x: tensor<1x4x4x2xi8>, %b: tensor<3xi32>) -> tensor<1x4x4x3xi32> {
+INTEGERS = """func.func @f(%x: tensor<1x4x4x2xi8>, %b: tensor<3xi32>) -> tensor<1x4x4x3xi32> {
   %w = arith.constant dense<5> : tensor<3x3x3x2xi8>
-  %y = tosa.conv2d %x, %w, %b {dilation = array<i64: 1, 1>, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>,
-    quantization_info = #tosa.conv_quant<input_zp = 3, weight_zp = 0>}
-    : (tensor<1x4x4x2xi8>, tensor<3x3x3x2xi8>, tensor<3xi32>) -> tensor<1x4x4x3xi32>
+  %z = arith.constant dense<0> : tensor<1xi8>
+  %y = tosa.conv2d %x, %w, %b ZEROS {dilation = array<i64: 1, 1>, pad = array<i64: 1, 1, 1, 1>, stride = array<i64: 1, 1>, MORE}
+    : (tensor<1x4x4x2xi8>, tensor<3x3x3x2xi8>, tensor<3xi32> TYPES) -> tensor<1x4x4x3xi32>
   return %y : tensor<1x4x4x3xi32>
 }
 """
-    assert rewritten(19, text, QUANTIZE) == _mlir.opt(19, text)
+WRITTEN = {19: ("", "quantization_info = #tosa.conv_quant<input_zp = 3, weight_zp = 0>", ""),
+           22: (", %z, %z", "acc_type = i32", ", tensor<1xi8>, tensor<1xi8>")}
+
+
+def test_integers_stay_as_they_are():
+    for version, parts in WRITTEN.items():
+        text = INTEGERS
+        for word, part in zip(("ZEROS", "MORE", "TYPES"), parts):
+            text = text.replace(word, part)
+        assert rewritten(version, text, QUANTIZE) == _mlir.opt(version, text)
 
 
 if __name__ == "__main__":
