@@ -225,7 +225,8 @@ mlir::Value merge_last_axes(mlir::Value made, mlir::Type like) {
   groups.back().push_back(wanted);
   mlir::OpBuilder builder(made.getContext());
   builder.setInsertionPointAfterValue(made);
-  return make_op<mlir::tensor::CollapseShapeOp>(builder, made.getLoc(), like, made, groups);
+  return make_op<mlir::tensor::CollapseShapeOp>(builder, made.getLoc(), like, made, groups)
+      .getResult();
 }
 
 }  // namespace

@@ -267,7 +267,8 @@ mlir::Value pad_codes(mlir::OpBuilder& builder, mlir::Location location, mlir::V
     high.push_back(builder.getIndexAttr(window.behind));
   }
   return make_op<tensor::PadOp>(builder, location, type.clone(extents), value, low, high,
-                                code(builder, location, type.getElementType(), padding));
+                                code(builder, location, type.getElementType(), padding))
+      .getResult();
 }
 
 // `value` with its elements as far apart as windows of the result are, and around them as much as
@@ -293,7 +294,8 @@ mlir::Value spread_codes(mlir::OpBuilder& builder, mlir::Location location,
   const mlir::Value filled =
       make_op<linalg::FillOp>(builder, location, code(builder, location, element, padding), empty)
           .getResult(0);
-  return make_op<tensor::InsertSliceOp>(builder, location, value, filled, offsets, sizes, steps);
+  return make_op<tensor::InsertSliceOp>(builder, location, value, filled, offsets, sizes, steps)
+      .getResult();
 }
 
 // The bias as it stands along the last axes of `into`, repeated along the others.

@@ -19,10 +19,10 @@ struct TosaProduct {
   /// Of data and weight: the axis along which the result keeps scales apart, and one that is
   /// summed; -1: none. A window's sum runs over several axes of the data, of which scales may not
   /// depend.
-  std::array<std::int64_t, 2> channels;
-  std::array<std::int64_t, 2> contracted;
+  std::array<std::int64_t, 2> channels{-1, -1};
+  std::array<std::int64_t, 2> contracted{-1, -1};
   /// The axis of the sum that the weight's channels become.
-  std::int64_t of_sum;
+  std::int64_t of_sum = -1;
   /// Of data, weight, sum and bias: a letter for each axis. The same one is the same extent, but
   /// `z`, `y`, `x` of data are more: windows of `w`, `v`, `u` of the weight move there. Where the
   /// sum has one axis more than the result, its last two are the result's last; so are the bias's.
@@ -33,7 +33,8 @@ struct TosaProduct {
   /// The same sum as an operation of linalg has it, of the type of `init`, with the window as
   /// attributes; null: none has it by name.
   mlir::linalg::LinalgOp (*make)(mlir::OpBuilder&, mlir::Location, mlir::ValueRange inputs,
-                                 mlir::Value init, llvm::ArrayRef<mlir::NamedAttribute> window);
+                                 mlir::Value init,
+                                 llvm::ArrayRef<mlir::NamedAttribute> window) = nullptr;
   /// Whether windows move over the result instead, and each element of the data is spread over one.
   bool is_transposed = false;
 };
