@@ -312,6 +312,9 @@ STAYS = {  # what version 19 takes
     "an open result": ({"RESULT": "tensor<1x?x?x3xf32>"}, "other extents than its operands give it"),
     "other channels": ({"IMAGE": "tensor<1x4x4x3xf32>"}, "do not fit together"),
     "a kernel that is too large": ({"KERNEL": "tensor<3x7x3x2xf32>"}, "do not fit its data"),
+    "a negative border": ({"pad = array<i64: 1, 1, 1, 1>": "pad = array<i64: 1, -1, 1, 1>"}, "do not fit its data"),
+    "a border without end": ({"pad = array<i64: 1, 1,": f"pad = array<i64: {2**63 - 1}, {2**63 - 1},"}, "do not fit its data"),
+    "a stride of 0": ({"stride = array<i64: 1, 1>": "stride = array<i64: 0, 1>"}, "do not fit its data"),
     "an open bias": ({"BIAS": "tensor<?xf32>"}, "its bias"),
     "long sums": ({"IMAGE": "tensor<1x4x4x9000xf32>", "KERNEL": "tensor<3x3x3x9000xf32>"}, "32 bits"),
 }
