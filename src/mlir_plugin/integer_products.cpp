@@ -6,7 +6,6 @@
 #include <mlir/IR/Builders.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -15,7 +14,9 @@
 #include <vector>
 
 #include "mlir_plugin/seen.hpp"
+#include "mlir_plugin/tosa_products.hpp"
 #include "mlir_plugin/types.hpp"
+#include "mlir_plugin/unread.hpp"
 #include "static_affine/products.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -155,6 +156,14 @@ mlir::Value sum_generic(Sum& sum) {
 }
 
 bool is_zero(mlir::Value value) {
+  // What repeats, and is shaped like, a bias.
+  while (mlir::Operation* const maker = value.getDefiningOp()) {
+    if (!llvm::isa<linalg::BroadcastOp, mlir::tensor::ExpandShapeOp, mlir::tensor::CollapseShapeOp>(
+            maker)) {
+      break;
+    }
+    value = maker->getOperand(0);
+  }
   if (auto fill = value.getDefiningOp<linalg::FillOp>()) value = fill.getInputs()[0];
   if (const auto number = number_of(value)) return number->isZero();
   mlir::Operation* const maker = value.getDefiningOp();
@@ -206,37 +215,18 @@ mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const Unifo
   return make_op<arith::AddFOp>(sum.builder, location, real, init);
 }
 
-// The product of tosa as linalg has it, in front of it; null: linalg has none.
-linalg::LinalgOp as_linalg(mlir::Operation* op) {
-  if (op->getName().getStringRef() != "tosa.matmul") return {};
-  mlir::OpBuilder builder(op);
-  const auto type = llvm::cast<mlir::RankedTensorType>(op->getResult(0).getType());
-  const mlir::Location location = op->getLoc();
-  const mlir::Value zero =
-      make_op<arith::ConstantOp>(builder, location, builder.getFloatAttr(type.getElementType(), 0));
-  // Extents that are open: of the operands.
-  llvm::SmallVector<mlir::OpFoldResult> extents;
-  for (unsigned axis = 0; axis < 3; ++axis) {
-    const mlir::Value operand = op->getOperand(axis == 2 ? 1 : 0);
-    extents.push_back(mlir::tensor::getMixedSize(builder, location, operand, axis));
-  }
-  const mlir::Value empty =
-      make_op<mlir::tensor::EmptyOp>(builder, location, extents, type.getElementType());
-  const mlir::Value init = make_op<linalg::FillOp>(builder, location, zero, empty).getResult(0);
-  auto made = make_op<linalg::BatchMatmulOp>(builder, location, mlir::TypeRange{type},
-                                             mlir::ValueRange{op->getOperand(0), op->getOperand(1)},
-                                             mlir::ValueRange{init});
-  return llvm::cast<linalg::LinalgOp>(made.getOperation());
-}
-
-// Whether data, weight and result have three axes each.
-bool has_ranks(mlir::Operation& op) {
-  return llvm::all_of(
-      llvm::ArrayRef<mlir::Value>{op.getOperand(0), op.getOperand(1), op.getResult(0)},
-      [](mlir::Value value) {
-        const auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
-        return type && type.getRank() == 3;
-      });
+// `made` with its last two axes as one where `like` has one axis less.
+mlir::Value merge_last_axes(mlir::Value made, mlir::Type like) {
+  const auto rank = llvm::cast<mlir::ShapedType>(made.getType()).getRank();
+  const auto wanted = llvm::cast<mlir::ShapedType>(like).getRank();
+  if (rank == wanted) return made;
+  llvm::SmallVector<mlir::ReassociationIndices> groups;
+  for (std::int64_t axis = 0; axis < wanted; ++axis) groups.push_back({axis});
+  groups.back().push_back(wanted);
+  mlir::OpBuilder builder(made.getContext());
+  builder.setInsertionPointAfterValue(made);
+  return make_op<mlir::tensor::CollapseShapeOp>(builder, made.getLoc(), like, made, groups)
+      .getResult();
 }
 
 }  // namespace
@@ -247,20 +237,9 @@ std::string why_in_floats(mlir::Operation* op) {
   llvm::SmallVector<std::int64_t> summed;
   if (const auto sum = llvm::dyn_cast<linalg::LinalgOp>(op)) {
     summed = summed_extents(sum);
-  } else if (op->getName().getStringRef() == "tosa.matmul" && has_ranks(*op)) {
-    const auto extent = [&](mlir::Value value, unsigned axis) {
-      return llvm::cast<mlir::ShapedType>(value.getType()).getDimSize(axis);
-    };
-    const mlir::Value data = op->getOperand(0);
-    const std::array made{extent(data, 0), extent(data, 1), extent(op->getOperand(1), 2)};
-    for (unsigned axis = 0; axis < made.size(); ++axis) {
-      if (extent(op->getResult(0), axis) == made[axis]) continue;
-      return "its result has other extents than its operands give it";
-    }
-    summed.push_back(extent(data, 2));
-  } else {
-    return "no sum of integers is made of it: lower it to linalg first (tosa-to-linalg-named), or "
-           "take products=casts";
+  } else if (const TosaProduct* const product = find_tosa_product(*op)) {
+    if (std::string why = why_not_in_linalg(*product, *op); !why.empty()) return why;
+    summed = llvm::to_vector(summed_extents(*product, *op));
   }
   return fits_32_bits(summed, largest)
              ? ""
@@ -272,16 +251,14 @@ mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
   if (auto op = llvm::dyn_cast<linalg::LinalgOp>(operation)) {
     return sum_linalg(op, data, weight, channels);
   }
-  auto op = as_linalg(operation);
-  if (!op) return {};
+  const TosaProduct* const product = find_tosa_product(*operation);
+  const auto padding = common_zero_point(data);  // the code of a real zero
+  if (product == nullptr || !padding) return {};
+  linalg::LinalgOp op = as_linalg(*product, *operation, *padding);
   const mlir::Value made = sum_linalg(op, data, weight, channels);
-  // With what it began with, which is zero, unless something else is there again.
-  llvm::SmallVector<mlir::Operation*> left{op, op->getOperand(2).getDefiningOp()};
-  left.append({left[1]->getOperand(0).getDefiningOp(), left[1]->getOperand(1).getDefiningOp()});
-  for (mlir::Operation* const one : left) {
-    if (mlir::isOpTriviallyDead(one)) one->erase();
-  }
-  return made;
+  // With what it began with, which is not read where that is zero.
+  erase_unread({op.getOperation()});
+  return made ? merge_last_axes(made, operation->getResult(0).getType()) : made;
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -10,8 +10,8 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// Why nobody can sum `op`, a product, in integers, whatever its codes of 8 bits are: it is neither
-/// linalg's nor `tosa.matmul`, or sums may not fit into 32 bits. Empty: it can be.
+/// Why nobody can sum `op`, a product, in integers, whatever its codes of 8 bits are: linalg has no
+/// such sum (`why_not_in_linalg`), or sums may not fit into 32 bits. Empty: it can be.
 [[nodiscard]] std::string why_in_floats(mlir::Operation* op);
 
 /// The same sum of real numbers as `op`, a product whose operands 0 and 1 are codes of types `data`

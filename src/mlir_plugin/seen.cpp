@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/tosa_products.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/saturating.hpp"
 
@@ -146,43 +147,19 @@ bool yields_its_operand(mlir::Block& body) {
 
 // --- tosa ---------------------------------------------------------------------------------------
 
-struct TosaProduct {
-  llvm::StringRef name;
-  Axes channels;
-  Axes contracted;
-  std::int64_t of_sum;  // the axis of the result that the weight's channels become
-  Axes summed;          // of the weight
-};
-
-// Data, then weight (https://www.mlplatform.org/tosa/tosa_spec.html#_tensor_operators). A window's
-// sum runs over several axes of the data, of which scales may not depend.
-const std::array<TosaProduct, 5>& tosa_products() {
-  static const std::array<TosaProduct, 5> products{
-      TosaProduct{"tosa.matmul", {1, 2}, {2, 1}, 2, {1}},
-      TosaProduct{"tosa.fully_connected", {0, 0}, {1, 1}, 1, {1}},
-      TosaProduct{"tosa.conv2d", {-1, 0}, {-1, 3}, 3, {1, 2, 3}},
-      TosaProduct{"tosa.conv3d", {-1, 0}, {-1, 4}, 4, {1, 2, 3, 4}},
-      TosaProduct{"tosa.depthwise_conv2d", {-1, 2}, {-1, -1}, -1, {0, 1}}};
-  return products;
-}
-
 std::optional<Seen> see_tosa_product(mlir::Operation& op) {
-  const auto* const found =
-      std::ranges::find(tosa_products(), op.getName().getStringRef(), &TosaProduct::name);
-  if (found == tosa_products().end() || op.getNumOperands() < 2) return std::nullopt;
+  const TosaProduct* const found = find_tosa_product(op);
+  if (found == nullptr) return std::nullopt;
   std::int64_t terms = 1;
-  const auto weight = llvm::dyn_cast<mlir::RankedTensorType>(op.getOperand(1).getType());
-  for (const std::int64_t axis : found->summed) {
-    const bool is_known = weight && axis < weight.getRank();
-    terms = with_more_terms(terms, is_known ? weight.getDimSize(static_cast<unsigned>(axis))
-                                            : mlir::ShapedType::kDynamic);
+  for (const std::int64_t extent : summed_extents(*found, op)) {
+    terms = with_more_terms(terms, extent);
   }
-  // Depthwise, each channel of the weight is one of the result's where it has one kernel.
-  const bool is_single =
-      found->of_sum < 0 && weight && weight.getRank() == 4 && weight.getDimSize(3) == 1;
+  const auto axes = [](const std::array<std::int64_t, 2>& of) {
+    return Axes(of.begin(), of.end());
+  };
   return Seen{
       std::string(MlirProduct::kind), op.getNumOperands(),
-      product_attributes(found->channels, found->contracted, is_single ? 3 : found->of_sum, terms)};
+      product_attributes(axes(found->channels), axes(found->contracted), found->of_sum, terms)};
 }
 
 // --- lookups ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/seen.hpp"
+#include "mlir_plugin/unread.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -112,26 +113,12 @@ class Weights {
       at_ = op->getLoc();
       QUADRANT_CHECK(rewrite(op));
     }
-    erase_unread();
+    // Nothing is erased while others are looked at.
+    erase_unread(std::move(replaced_));
     return {};
   }
 
  private:
-  // What was replaced, and what only that has read: nothing is erased while others are looked at.
-  void erase_unread() {
-    llvm::DenseSet<mlir::Operation*> erased;
-    while (!replaced_.empty()) {
-      mlir::Operation* const op = replaced_.back();
-      replaced_.pop_back();
-      if (erased.contains(op) || !mlir::isOpTriviallyDead(op)) continue;
-      for (const mlir::Value operand : op->getOperands()) {
-        if (mlir::Operation* const maker = operand.getDefiningOp()) replaced_.push_back(maker);
-      }
-      erased.insert(op);
-      op->erase();
-    }
-  }
-
   static bool is_floats(mlir::Operation& op) {
     return op.getNumResults() == 1 &&
            llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(op.getResult(0)));

@@ -532,23 +532,6 @@ def test_tosa_on_integers():
     assert decibels(ours, (x[0].astype(np.float64) @ W).reshape(-1)) > 25
 
 
-def test_what_no_integers_are_made_of_is_said():
-    text = """func.func @f(%x: tensor<1x4x4x2xf32> {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2xf32>}) -> tensor<1x4x4x3xf32> {
-  %w = "tosa.const"() <{value = dense<0.5> : tensor<3x1x1x2xf32>}> : () -> tensor<3x1x1x2xf32>
-  %b = "tosa.const"() <{value = dense<0.0> : tensor<3xf32>}> : () -> tensor<3xf32>
-  %y = tosa.conv2d %x, %w, %b {dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>,
-    quadrant.stats = dense<[-20.0, 20.0]> : tensor<2xf32>} : (tensor<1x4x4x2xf32>, tensor<3x1x1x2xf32>, tensor<3xf32>) -> tensor<1x4x4x3xf32>
-  return %y : tensor<1x4x4x3xf32>
-}
-"""
-    for products, is_coded in (("integers", False), ("casts", True)):
-        options = f"scheme=static gains=unit products={products}"
-        said = _mlir.plugin(19, text, f"quadrant-report{{{options}}}").stderr
-        made = rewritten(19, text, f"quadrant-quantize{{{options}}}")
-        assert ("tosa.conv2d#0: codes" in said) == is_coded == ("quant.qcast" in made), said
-        assert is_coded or "tosa-to-linalg-named" in said, said
-
-
 BODIES = {
     "a bias and ReLU": ("%s = arith.addf %a, %c : f32 %r = arith.maximumf %s, %z : f32 linalg.yield %r : f32",
                         lambda h, b: np.maximum(h + b, 0)),

@@ -1,0 +1,14 @@
+// Operations that nobody reads.
+#pragma once
+
+#include <mlir/IR/Operation.h>
+
+#include <vector>
+
+namespace quadrant::inline v0::mlir_plugin {
+
+/// Erases those of `operations` that do nothing but make values which nobody reads, and what only
+/// they have read.
+void erase_unread(std::vector<mlir::Operation*> operations);
+
+}  // namespace quadrant::inline v0::mlir_plugin
