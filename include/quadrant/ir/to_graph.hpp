@@ -18,8 +18,8 @@ using AttributesOf = std::function<Attributes(NodeId node)>;
 /// reports take it, with a `Runtime` that knows the operations; what they find is by names of
 /// values, and so are the plans that are made on it, which `view` follows.
 ///
-/// `attributes_of`: null where no node has any. `invalid_model`: a cycle, or two values of one name.
-/// Linear; rows and sources of constants must outlive it as they do `view`.
+/// `attributes_of`: null where no node has any. `invalid_model`: a cycle, or two values of one
+/// name. Linear; rows and sources of constants must outlive it as they do `view`.
 [[nodiscard]] Expected<Graph> to_graph(const GraphView& view,
                                        const AttributesOf& attributes_of = {});
 
