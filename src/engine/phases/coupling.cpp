@@ -72,6 +72,7 @@ CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others) {
   Couplings plain;
   for (std::vector<Value>& members :
        capabilities != nullptr ? capabilities->of_one_type() : Couplings{}) {
+    std::erase_if(members, [](Value value) { return value.is_absent(); });
     const bool is_plain = std::ranges::any_of(members, came_quantized);
     (is_plain ? plain : all_).push_back(std::move(members));
   }

@@ -143,9 +143,14 @@ void remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& no
   }
 }
 
-void leave_out(std::span<const std::vector<Value>> couplings, ValueMap<RequestId>& kept) {
+void leave_out(std::span<const std::vector<Value>> couplings, ValueMap<RequestId>& kept,
+               ValueMap<Choice>& reasons) {
   for (const std::vector<Value>& members : couplings) {
-    for (const Value value : members) kept[value] = no_request;
+    for (const Value value : members) {
+      kept[value] = no_request;
+      SelectionCause& cause = reasons[value].cause;
+      if (cause == SelectionCause::selected) cause = SelectionCause::coupled;
+    }
   }
 }
 
@@ -172,7 +177,7 @@ Selection select_greedy(const SelectionProblem& problem) {
     remember(first, decision.choices(), problem);
     kept = decision.selected();
     // What is torn once more would take another round each time.
-    if (round >= most_rounds) leave_out(problem.couplings.strict(), *kept);
+    if (round >= most_rounds) leave_out(problem.couplings.strict(), *kept, *first);
   }
 }
 
