@@ -10,9 +10,12 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/float_moves.hpp"
+#include "io/onnx/names.hpp"
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
+#include "io/onnx/write_graph.hpp"
+#include "ir/two_bits.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
@@ -40,6 +43,8 @@ std::int64_t opset_needed(const UniformType& type) {
   }
 }
 
+constexpr std::int64_t opset_of_two_bits = 25;  // int2 and uint2
+
 class Lowering {
  public:
   explicit Lowering(Graph& graph) : graph_(graph), parameters_(graph) {
@@ -55,6 +60,7 @@ class Lowering {
     }
     keep_dilations_from_codes(graph_);
     weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
+    keep_two_bits();
     if (!conversions_.empty()) {
       spell_out_permutations();
       spell_out_pads(graph_);
@@ -92,6 +98,32 @@ class Lowering {
       }
       conversions_.push_back({node, std::move(type)});
     }
+  }
+
+  /// Weights that were of 2 bits in the file that was read stay so, where they are still such codes
+  /// and nobody reads them as other integers.
+  void keep_two_bits() {
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      const bool is_constant = node.is_valid() && graph_.constant(node) != nullptr;
+      if (!is_constant || !is_packed(stored_element(graph_, node))) continue;
+      if (graph_.attribute(node, key::data_type) != nullptr && !is_weight_of_two_bits(node)) {
+        graph_.erase_attribute(node, key::data_type);
+      }
+    }
+  }
+
+  [[nodiscard]] bool is_weight_of_two_bits(NodeId codes) const {
+    const auto type = graph_.type({codes}).uniform();
+    return lowered_.opset_written >= opset_of_two_bits && type &&
+           two_bit_element(*type) == stored_element(graph_, codes) &&
+           std::ranges::all_of(graph_.uses(codes), [&](const Use& use) {
+             return graph_.kind(use.user) == ops::Dequantize::kind;
+           });
+  }
+
+  void store_as(Value constant, ElementType element) {
+    graph_.set_attribute(constant.node, std::string(key::data_type), element_type_number(element));
   }
 
   /// A Transpose may leave out `perm`. ONNX Runtime (1.23) ends the process when its optimizer
@@ -190,11 +222,17 @@ class Lowering {
     TensorType real = graph_.type({node});
     real.element = ElementType::float32;
     std::vector<Value> operands{codes, parameters_.scales(name, type)};
+    const bool has_two_bits = graph_.attribute(codes.node, key::data_type) != nullptr;
     // Where all are zero, they say which integer type it is, to tools that look for it there; for
     // blocks that would take room. int32 codes have none
     // (https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html).
-    if (type.zero_points ||
-        (type.storage != ElementType::int32 && type.granularity.kind != Granularity::Kind::block)) {
+    if (has_two_bits) {
+      if (type.zero_points) {
+        operands.push_back(graph_.add_constant(name + "_zero_point", type.zero_points));
+        store_as(operands.back(), two_bit_element(type));
+      }
+    } else if (type.zero_points || (type.storage != ElementType::int32 &&
+                                    type.granularity.kind != Granularity::Kind::block)) {
       operands.push_back(parameters_.zero_points(name, type));
     }
     const Value result = add(node, std::string(kind), std::move(operands), std::move(real),

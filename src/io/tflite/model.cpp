@@ -4,11 +4,13 @@
 #include <bit>
 #include <limits>
 #include <tuple>
+#include <unordered_set>
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/versions.hpp"
 #include "ir/scales.hpp"
+#include "ir/two_bits.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -101,6 +103,9 @@ TensorId Model::add_constant(std::string name, const Constant& constant,
                              const Axes& axes) {
   const TensorId id =
       add_tensor(std::move(name), {constant.element(), constant.shape(), quantization}, axes);
+  const bool is_narrow = quantization && is_labelled(*quantization) &&
+                         two_bit_element(*quantization) == ElementType::int2;
+  if (is_narrow) two_bits_.push_back(id);
   const ConstantBytes bytes = value_of(arranged(constant, axes).read());
   tensor(id).buffer = add_buffer(packed(constant.element(), bytes.bytes()));
   return id;
@@ -183,6 +188,46 @@ BuiltinOperator Model::code_of(const schema::OperatorT& op) const {
   return kinds_[producers_.at(op.outputs.front())].code;
 }
 
+bool Model::takes_two_bits(std::size_t number, std::size_t operand) const {
+  const OperatorKind& kind = kinds_[number];
+  if (kind.version > 0) return true;  // as it came from a file, and its constants
+  const auto& kernel = litert_kernel(kind.code);
+  const Tensors& inputs = graph_->operators[number]->inputs;
+  if (operand >= kernel.data.first && operand < kernel.data.first + kernel.data.count) {
+    return kernel.takes_codes(ElementType::int2, tensor(inputs[operand]).quantization->zero_point);
+  }
+  constexpr std::size_t weights = 1;
+  return operand == weights && inputs[kernel.data.first] != no_tensor &&
+         kernel.takes_weights(element_of(tensor(inputs[kernel.data.first]).type),
+                              ElementType::int2);
+}
+
+void Model::store_in_two_bits() {
+  std::unordered_set<TensorId> stored(two_bits_.begin(), two_bits_.end());
+  for (std::size_t number = 0; number < kinds_.size() && !stored.empty(); ++number) {
+    const Tensors& inputs = graph_->operators[number]->inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (stored.contains(inputs[i]) && !takes_two_bits(number, i)) stored.erase(inputs[i]);
+    }
+  }
+  for (const TensorId id : two_bits_) {
+    if (!stored.contains(id)) continue;
+    schema::TensorT& held = tensor(id);
+    std::uint64_t count = 1;
+    for (const std::int32_t extent : held.shape) count *= static_cast<std::uint64_t>(extent);
+    std::vector<std::uint8_t>& data = model_.buffers[held.buffer]->data;
+    const auto codes = unpacked(ElementType::int4, count, std::as_bytes(std::span(data)));
+    const IntegerRange all = code_range(2, true);
+    const auto fits = [&](std::byte code) {
+      const auto value = std::to_integer<std::int8_t>(code);
+      return value >= all.min && value <= all.max;
+    };
+    if (!std::ranges::all_of(codes, fits)) continue;  // other codes than its type says
+    data = packed(ElementType::int2, codes);
+    held.type = schema::TensorType::INT2;
+  }
+}
+
 void Model::number_operators() {
   std::map<std::tuple<BuiltinOperator, std::string, std::int32_t>, std::uint32_t> numbers;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -209,6 +254,7 @@ void Model::number_operators() {
 std::vector<std::byte> Model::finish(const Tensors& inputs, const Tensors& outputs,
                                      std::string description) {
   if (bytes_ > largest_file) impossible("the model has more than the 2 GiB that a TFLite file may");
+  store_in_two_bits();
   number_operators();
   model_.description = std::move(description);
   graph_->inputs = inputs;
