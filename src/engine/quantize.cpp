@@ -18,16 +18,34 @@ namespace {
 class Settings {
  public:
   Settings(const GraphView& graph, const QuantizeOptions& options)
-      : options_(options), couplings_(graph, options.couplings) {}
+      : options_(options), couplings_(graph, options.couplings), vetoes_(options.vetoes) {
+    for (const std::vector<Value>& members : couplings_.strict()) veto_weights(graph, members);
+  }
   [[nodiscard]] const GainModel& gains() const noexcept {
     return options_.gains != nullptr ? *options_.gains : bytes_;
   }
   [[nodiscard]] const CouplingTable& couplings() const noexcept { return couplings_; }
+  [[nodiscard]] const Vetoes& vetoes() const noexcept { return vetoes_; }
   [[nodiscard]] const QuantizeOptions* operator->() const noexcept { return &options_; }
 
  private:
+  // The scales of a weight come from its contents, so two weights come to two types.
+  void veto_weights(const GraphView& graph, std::span<const Value> of_one_type) {
+    const auto is_weight = [&](Value value) { return graph.constant(value.node) != nullptr; };
+    const auto first = std::ranges::find_if(of_one_type, is_weight);
+    if (std::ranges::count_if(of_one_type, is_weight) < 2) return;
+    for (const Value value : of_one_type) {
+      if (!is_weight(value) || value == *first) continue;
+      vetoes_.emplace(value.node,
+                      fmt::format("it has one type with '{}', another weight, and would "
+                                  "have scales of its own",
+                                  graph.value_name(*first)));
+    }
+  }
+
   const QuantizeOptions& options_;
   CouplingTable couplings_;
+  Vetoes vetoes_;
   BytesGain bytes_;
 };
 
@@ -117,7 +135,7 @@ Expected<Prepared> prepare(const GraphView& graph, const Registry& registry,
                            const Settings& settings, const DealtNodes& dealt) {
   SerialExecutor serial;
   Executor& executor = settings->executor != nullptr ? *settings->executor : serial;
-  Vetoes vetoes = settings->vetoes;
+  Vetoes vetoes = settings.vetoes();
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
   while (true) {
@@ -153,8 +171,8 @@ Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
                            const QuantizeOptions& options) {
   QUADRANT_TRY(std::vector<NodeId> order, topological_order(graph));
   QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
-  return analyze_ordered(graph, registry, Settings(graph, options), options.vetoes,
-                         std::move(order), facts);
+  const Settings settings(graph, options);
+  return analyze_ordered(graph, registry, settings, settings.vetoes(), std::move(order), facts);
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include "ir/result_type.hpp"
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
+#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/topology.hpp"
@@ -311,6 +312,36 @@ Expected<void> verify(const ScaledFormat& format, const Shape& shape) {
   return {};
 }
 
+namespace {
+
+// Those of `Capabilities::of_one_type`.
+Expected<void> check_groups(const GraphView& graph) {
+  const Capabilities* const capabilities = graph.capabilities();
+  if (capabilities == nullptr) return {};
+  const auto is_there = [&](Value value) {
+    return !value.is_absent() && value.node.index < graph.index_bound() &&
+           graph.node_at(value.node.index) == value.node &&
+           value.result < graph.result_count(value.node);
+  };
+  for (const std::vector<Value>& group : capabilities->of_one_type()) {
+    for (const Value value : group) {
+      if (!is_there(value)) return broken_rule("a value that is of one type, and is not there");
+      const TensorType& type = graph.type(value);
+      const TensorType& first = graph.type(group.front());
+      const bool is_same = type.element == first.element && may_equal(type.shape, first.shape) &&
+                           mean_the_same(type.quantization, first.quantization);
+      if (is_same) continue;
+      return fail(ErrorCode::invalid_model,
+                  fmt::format("its type is {}, and that of '{}', which is the same, {}",
+                              to_string(type), graph.value_name(group.front()), to_string(first)),
+                  {.tensor = std::string(graph.value_name(value))});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Expected<void> verify(NodeRef node) {
   auto valid = detail::check_onnx_signature(node);
   if (valid) valid = check_node(node);
@@ -323,7 +354,8 @@ Expected<void> verify(const GraphView& graph) {
   QUADRANT_CHECK(check_edges(graph));
   QUADRANT_CHECK(check_names(graph));
   QUADRANT_CHECK(topological_order(graph));
-  return for_each_node(graph, check_node);
+  QUADRANT_CHECK(for_each_node(graph, check_node));
+  return check_groups(graph);
 }
 
 }  // namespace quadrant::inline v0

@@ -172,8 +172,9 @@ bool is_zero(mlir::Value value) {
   return dense && dense.isSplat() && dense.getSplatValue<llvm::APFloat>().isZero();
 }
 
-mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const UniformType& weight,
-                       std::int64_t channels) {
+// `summed`: the extents over which it sums, of which its type may not know all.
+mlir::Value sum_linalg(linalg::LinalgOp op, llvm::ArrayRef<std::int64_t> summed,
+                       const UniformType& data, const UniformType& weight, std::int64_t channels) {
   if (op->getNumResults() != 1 || data.granularity.kind != Granularity::Kind::tensor ||
       weight.granularity.kind == Granularity::Kind::block) {
     return {};
@@ -185,7 +186,7 @@ mlir::Value sum_linalg(linalg::LinalgOp op, const UniformType& data, const Unifo
       largest_magnitude(data, *data_zero_point) * largest_magnitude(weight, *weight_zero_point);
   const ElementType expressed = to_tensor_type(op->getResult(0).getType()).element;
   const auto type = static_affine::sum_type(data, weight, channels, expressed);
-  if (!fits_32_bits(summed_extents(op), largest) || !type) return {};
+  if (!fits_32_bits(summed, largest) || !type) return {};
   // The product of two scales may be none of the result's type, float16.
   const auto quantized = to_quantized_type(op->getContext(), *type);
   if (!quantized) return {};
@@ -249,13 +250,14 @@ std::string why_in_floats(mlir::Operation* op) {
 mlir::Value sum_integers(mlir::Operation* operation, const UniformType& data,
                          const UniformType& weight, std::int64_t channels) {
   if (auto op = llvm::dyn_cast<linalg::LinalgOp>(operation)) {
-    return sum_linalg(op, data, weight, channels);
+    return sum_linalg(op, summed_extents(op), data, weight, channels);
   }
   const TosaProduct* const product = find_tosa_product(*operation);
   const auto padding = common_zero_point(data);  // the code of a real zero
   if (product == nullptr || !padding) return {};
   linalg::LinalgOp op = as_linalg(*product, *operation, *padding);
-  const mlir::Value made = sum_linalg(op, data, weight, channels);
+  const mlir::Value made =
+      sum_linalg(op, summed_extents(*product, *operation), data, weight, channels);
   // With what it began with, which is not read where that is zero.
   erase_unread({op.getOperation()});
   return made ? merge_last_axes(made, operation->getResult(0).getType()) : made;

@@ -417,12 +417,16 @@ const TosaProduct* find_tosa_product(mlir::Operation& op) {
 }
 
 std::vector<std::int64_t> summed_extents(const TosaProduct& product, mlir::Operation& op) {
-  const mlir::Value weight = op.getOperand(1);
-  const bool is_ranked = has_rank(weight, product.weight.size());
+  const auto extent_in = [&](unsigned operand, llvm::StringRef letters, char letter) {
+    const mlir::Value value = op.getOperand(operand);
+    const bool is_there = has_rank(value, letters.size()) && letters.contains(letter);
+    return is_there ? extent_of(value, letters.find(letter)) : mlir::ShapedType::kDynamic;
+  };
   std::vector<std::int64_t> extents;
-  for (std::size_t axis = 0; axis < product.weight.size(); ++axis) {
-    if (product.sum.contains(product.weight[axis])) continue;
-    extents.push_back(is_ranked ? extent_of(weight, axis) : mlir::ShapedType::kDynamic);
+  for (const char letter : product.weight) {
+    if (product.sum.contains(letter)) continue;
+    const std::int64_t of_weight = extent_in(1, product.weight, letter);
+    extents.push_back(is_known(of_weight) ? of_weight : extent_in(0, product.data, letter));
   }
   return extents;
 }
@@ -430,6 +434,10 @@ std::vector<std::int64_t> summed_extents(const TosaProduct& product, mlir::Opera
 std::string why_not_in_linalg(const TosaProduct& product, mlir::Operation& op) {
   if (!has_ranks(product, op)) return "the ranks of its operands or of its result are not known";
   if (!is_of_same_extents(product, op)) return "its data and its weight do not fit together";
+  for (std::size_t axis = 1; has_windows(product) && axis < product.data.size(); ++axis) {
+    if (is_known(extent_of(op.getOperand(0), axis))) continue;
+    return "other extents of its data than the batch are not known";
+  }
   const auto extents = sum_extents(product, op);
   if (!extents) return "its windows do not fit its data";
   const Extents of_result = result_extents(product, op, *extents);

@@ -1,9 +1,12 @@
 #include "engine/phases/coupling.hpp"
 
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -33,6 +36,37 @@ std::optional<ConstraintId> form_that_came(const SelectionProblem& problem,
   return common.get();
 }
 
+// Groups that share a value are one. Each value once, in the order in which they come.
+Couplings joined(const Couplings& groups) {
+  std::vector<std::size_t> rank(groups.size());
+  std::vector<std::size_t> parent(groups.size());
+  boost::disjoint_sets together(rank.data(), parent.data());
+  for (std::size_t i = 0; i < groups.size(); ++i) together.make_set(i);
+  std::unordered_map<Value, std::size_t> group_of;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    for (const Value value : groups[i]) {
+      together.union_set(i, group_of.emplace(value, i).first->second);
+    }
+  }
+  Couplings result(groups.size());
+  std::unordered_set<Value> met;
+  for (const std::vector<Value>& group : groups) {
+    for (const Value value : group) {
+      if (met.insert(value).second) {
+        result[together.find_set(group_of.at(value))].push_back(value);
+      }
+    }
+  }
+  return result;
+}
+
+// Of an adaptor that is wrong, which `verify` would have told.
+bool is_there(const GraphView& graph, Value value) {
+  return !value.is_absent() && value.node.index < graph.index_bound() &&
+         graph.node_at(value.node.index) == value.node &&
+         value.result < graph.result_count(value.node);
+}
+
 std::optional<ConstraintId> planned_form(const SelectionProblem& problem,
                                          const std::vector<Value>& members,
                                          const ValueMap<RequestId>& planned) {
@@ -44,19 +78,24 @@ std::optional<ConstraintId> planned_form(const SelectionProblem& problem,
   return common.get();
 }
 
-ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vector<Value>& members) {
+// `by_all`: of those forms that each member can be made in.
+ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vector<Value>& members,
+                               bool by_all) {
   const RequestGraph& requests = problem.requests;
   std::map<ConstraintId, Gain> gains;
+  std::map<ConstraintId, std::size_t> makers;
   for (const Value value : members) {
     for (RequestId id = requests.first(value); id != no_request; id = requests[id].next) {
       const Request& request = requests[id];
       if (request.producible) {
         gains[request.constraint] += request.flow + storage_gain(problem, request);
+        ++makers[request.constraint];
       }
     }
   }
   ConstraintId best = float_form;
   for (const auto& [form, gain] : gains) {
+    if (by_all && makers[form] < members.size()) continue;
     const bool is_better = best == float_form || gain > gains[best] ||
                            (gain == gains[best] && requests.constraints().less(form, best));
     if (is_better) best = form;
@@ -68,13 +107,13 @@ ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vecto
 
 CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others) {
   const Capabilities* const capabilities = graph.capabilities();
-  const auto came_quantized = [&](Value value) { return graph.type(value).is_quantized(); };
   Couplings plain;
   for (std::vector<Value>& members :
-       capabilities != nullptr ? capabilities->of_one_type() : Couplings{}) {
-    std::erase_if(members, [](Value value) { return value.is_absent(); });
-    const bool is_plain = std::ranges::any_of(members, came_quantized);
-    (is_plain ? plain : all_).push_back(std::move(members));
+       joined(capabilities != nullptr ? capabilities->of_one_type() : Couplings{})) {
+    std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
+    const bool is_plain =
+        std::ranges::any_of(members, [&](Value value) { return graph.type(value).is_quantized(); });
+    if (members.size() > 1) (is_plain ? plain : all_).push_back(std::move(members));
   }
   strict_ = all_.size();
   std::ranges::move(plain, std::back_inserter(all_));
@@ -85,10 +124,13 @@ std::vector<ConstraintId> find_coupling_forms(const SelectionProblem& problem,
                                               const ValueMap<RequestId>* planned) {
   std::vector<ConstraintId> forms;
   forms.reserve(problem.couplings.all().size());
-  for (const std::vector<Value>& members : problem.couplings.all()) {
+  const Couplings& couplings = problem.couplings.all();
+  for (std::size_t i = 0; i < couplings.size(); ++i) {
+    const std::vector<Value>& members = couplings[i];
+    const bool is_strict = i < problem.couplings.strict().size();
     std::optional<ConstraintId> form = form_that_came(problem, members);
     if (!form && planned != nullptr) form = planned_form(problem, members, *planned);
-    forms.push_back(form ? *form : form_of_most_gain(problem, members));
+    forms.push_back(form ? *form : form_of_most_gain(problem, members, is_strict));
   }
   return forms;
 }

@@ -142,7 +142,8 @@ class Rewriting {
   [[nodiscard]] Expected<void> check_strict_couplings() const {
     const GraphView& view = graph_.view();
     for (const std::vector<Value>& members : decided_.problem.couplings.strict()) {
-      for (const Value value : members) {
+      if (decided_.selection.produced(members.front()) == float_form) continue;
+      for (const Value value : std::span(members).subspan(1)) {
         const TensorType& first = view.type(context_.current(members.front()));
         const TensorType& type = view.type(context_.current(value));
         const bool is_same =

@@ -138,7 +138,10 @@ void remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& no
   for (const NodeId node : problem.order) {
     for (std::uint32_t i = 0; i < problem.eligibility.numbering()->result_count(node); ++i) {
       Choice& known = (*first)[{node, i}];
-      if (known.cause == SelectionCause::selected) known = now[{node, i}];
+      const Choice& later = now[{node, i}];
+      const bool is_given_back =
+          known.cause == SelectionCause::selected && later.cause != SelectionCause::selected;
+      if (is_given_back) known = later;
     }
   }
 }
@@ -193,8 +196,10 @@ Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& 
   }
   for (const std::vector<Value>& members : problem.couplings.strict()) {
     if (!is_torn(selection, members)) continue;
-    const auto in_float = std::ranges::find(members, float_form,
-                                            [&](Value value) { return selection.produced(value); });
+    const auto in_float = std::ranges::find_if(members, [&](Value value) {
+      return selection.produced(value) == float_form && planned[value] == no_request;
+    });
+    if (in_float == members.end()) continue;  // one that is planned cannot be made
     return fail(
         impossible("the plan leaves this value in float, but quantizes others that have "
                    "one type with it",

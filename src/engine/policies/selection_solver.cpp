@@ -1,11 +1,13 @@
 #include "engine/policies/selection_solver.hpp"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "engine/phases/coupling.hpp"
 #include "engine/policies/decision.hpp"
 #include "engine/policies/minimum_cut.hpp"
 #include "engine/policies/optimum.hpp"
@@ -47,7 +49,9 @@ class Solver {
     Decision decision(problem_);
     decision.adopt(model_, model_.labelling(best.assignment), walked);
     if (model_.is_relaxed()) decision.release_adopted();
-    return Solution{std::move(decision).finish(), best.bound + model_.constant()};
+    Selection selection = std::move(decision).finish();
+    if (is_torn(selection)) selection = walked;
+    return Solution{std::move(selection), best.bound + model_.constant()};
   }
 
   [[nodiscard]] bool is_large() const { return model_.variable_count() > large_model; }
@@ -68,11 +72,17 @@ class Solver {
     const Gain bound = decision.objective();
     decision.release_adopted();
     Solution solution{std::move(decision).finish(), bound};
-    if (solution.selection.objective() != bound) return std::nullopt;
+    if (solution.selection.objective() != bound || is_torn(solution.selection)) return std::nullopt;
     return solution;
   }
 
  private:
+  // What is given back after all does not ask who has one type with it.
+  [[nodiscard]] bool is_torn(const Selection& selection) const {
+    return std::ranges::any_of(problem_.couplings.strict(), [&](const std::vector<Value>& members) {
+      return quadrant::is_torn(selection, members);
+    });
+  }
   [[nodiscard]] std::optional<Assignment> assignment_of(const Selection& selection) const {
     const std::optional<Labelling> labelling = model_.labelling(selection);
     return labelling ? model_.assignment(*labelling) : std::nullopt;
