@@ -142,25 +142,22 @@ class CodedSource final : public ConstantSource {
 
 class UnpackedSource final : public ConstantSource {
  public:
-  UnpackedSource(std::shared_ptr<const ConstantSource> packed, bool is_signed)
-      : packed_(std::move(packed)), signed_(is_signed) {}
+  UnpackedSource(std::shared_ptr<const ConstantSource> packed, int bits, bool is_signed)
+      : packed_(std::move(packed)), bits_(bits), signed_(is_signed) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     std::array<std::byte, 8192> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init): filled
+    const auto each = static_cast<std::uint64_t>(8 / bits_);
     while (!out.empty()) {
-      const std::uint64_t first = offset / 2;
-      const std::uint64_t last = (offset + out.size() - 1) / 2;
-      const auto size = std::min<std::uint64_t>(bytes.size(), last - first + 1);
+      const std::uint64_t first = offset / each;
+      const std::uint64_t last = (offset + out.size() - 1) / each;
+      const std::uint64_t skip = offset % each;
+      // Of a byte whose first elements are not asked for, the others become the first.
+      const auto size = skip != 0 ? 1 : std::min<std::uint64_t>(bytes.size(), last - first + 1);
       QUADRANT_CHECK(packed_->read(first, std::span(bytes).first(size)));
-      if (offset % 2 != 0) {  // the high half of a byte, which becomes the low one
-        bytes[0] >>= 4;
-        kernels::unpack_halves(bytes.data(), 1, signed_, out.data());
-        out = out.subspan(1);
-        ++offset;
-        continue;
-      }
-      const std::size_t count = std::min<std::size_t>(size * 2, out.size());
-      kernels::unpack_halves(bytes.data(), count, signed_, out.data());
+      bytes[0] >>= static_cast<int>(skip) * bits_;
+      const std::size_t count = std::min<std::size_t>(size * each - skip, out.size());
+      kernels::unpack_bits(bytes.data(), count, bits_, signed_, out.data());
       out = out.subspan(count);
       offset += count;
     }
@@ -169,6 +166,7 @@ class UnpackedSource final : public ConstantSource {
 
  private:
   std::shared_ptr<const ConstantSource> packed_;
+  int bits_;
   bool signed_;
 };
 
@@ -181,8 +179,8 @@ std::shared_ptr<const ConstantSource> coded_elements(std::shared_ptr<const File>
 }
 
 std::shared_ptr<const ConstantSource> unpacked(std::shared_ptr<const ConstantSource> packed,
-                                               bool is_signed) {
-  return std::make_shared<UnpackedSource>(std::move(packed), is_signed);
+                                               int bits, bool is_signed) {
+  return std::make_shared<UnpackedSource>(std::move(packed), bits, is_signed);
 }
 
 }  // namespace quadrant::inline v0::onnx

@@ -1,5 +1,5 @@
 // Tensor contents that the file does not hold as one run of little-endian elements: varints,
-// elements with a tag each, two 4-bit elements in a byte. Decoded when read.
+// elements with a tag each, several elements in a byte. Decoded when read.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,9 @@ enum class Coding : std::uint8_t { varint, fixed32, fixed64 };
                                                                    Coding coding, int width,
                                                                    std::uint64_t count);
 
-/// One byte per element from two elements per byte, the low half first; sign-extended for `int4`.
+/// A byte each of elements of `bits` bits, 2 or 4, of which a byte has the first in its lowest
+/// bits; their sign is repeated where they have one.
 [[nodiscard]] std::shared_ptr<const ConstantSource> unpacked(
-    std::shared_ptr<const ConstantSource> packed, bool is_signed);
+    std::shared_ptr<const ConstantSource> packed, int bits, bool is_signed);
 
 }  // namespace quadrant::inline v0::onnx

@@ -10,6 +10,7 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/float_moves.hpp"
+#include "io/onnx/names.hpp"
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
@@ -40,6 +41,17 @@ std::int64_t opset_needed(const UniformType& type) {
   }
 }
 
+constexpr std::int64_t opset_of_two_bits = 25;  // int2 and uint2
+
+/// The elements of codes that 2 bits hold; `undefined` for others.
+ElementType two_bit_element(const UniformType& type) {
+  if (!is_packed(type.storage)) return ElementType::undefined;
+  const bool is_signed = has_signed_codes(type);
+  const IntegerRange all = code_range(2, is_signed);
+  if (type.storage_min < all.min || type.storage_max > all.max) return ElementType::undefined;
+  return is_signed ? ElementType::int2 : ElementType::uint2;
+}
+
 class Lowering {
  public:
   explicit Lowering(Graph& graph) : graph_(graph), parameters_(graph) {
@@ -55,6 +67,7 @@ class Lowering {
     }
     keep_dilations_from_codes(graph_);
     weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
+    if (lowered_.opset_written >= opset_of_two_bits) store_in_two_bits();
     if (!conversions_.empty()) {
       spell_out_permutations();
       spell_out_pads(graph_);
@@ -92,6 +105,25 @@ class Lowering {
       }
       conversions_.push_back({node, std::move(type)});
     }
+  }
+
+  /// Weights whose codes 2 bits hold, and that nobody reads as other integers, have them in the
+  /// file.
+  void store_in_two_bits() {
+    for (const Conversion& conversion : conversions_) {
+      if (graph_.kind(conversion.node) != ops::Dequantize::kind || !conversion.type) continue;
+      const Value codes = graph_.ref(conversion.node).operand(0);
+      const ElementType element = two_bit_element(*conversion.type);
+      if (element == ElementType::undefined || graph_.constant(codes.node) == nullptr) continue;
+      const bool is_weight = std::ranges::all_of(graph_.uses(codes.node), [&](const Use& use) {
+        return graph_.kind(use.user) == ops::Dequantize::kind;
+      });
+      if (is_weight) store_as(codes, element);
+    }
+  }
+
+  void store_as(Value constant, ElementType element) {
+    graph_.set_attribute(constant.node, std::string(key::data_type), element_type_number(element));
   }
 
   /// A Transpose may leave out `perm`. ONNX Runtime (1.23) ends the process when its optimizer
@@ -190,11 +222,17 @@ class Lowering {
     TensorType real = graph_.type({node});
     real.element = ElementType::float32;
     std::vector<Value> operands{codes, parameters_.scales(name, type)};
+    const bool has_two_bits = graph_.attribute(codes.node, key::data_type) != nullptr;
     // Where all are zero, they say which integer type it is, to tools that look for it there; for
     // blocks that would take room. int32 codes have none
     // (https://onnx.ai/onnx/operators/onnx__DequantizeLinear.html).
-    if (type.zero_points ||
-        (type.storage != ElementType::int32 && type.granularity.kind != Granularity::Kind::block)) {
+    if (has_two_bits) {
+      if (type.zero_points) {
+        operands.push_back(graph_.add_constant(name + "_zero_point", type.zero_points));
+        store_as(operands.back(), two_bit_element(type));
+      }
+    } else if (type.zero_points || (type.storage != ElementType::int32 &&
+                                    type.granularity.kind != Granularity::Kind::block)) {
       operands.push_back(parameters_.zero_points(name, type));
     }
     const Value result = add(node, std::string(kind), std::move(operands), std::move(real),

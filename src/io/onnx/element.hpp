@@ -30,18 +30,32 @@ struct DataType {
 /// The element type of a value; `opaque` for types without a name here.
 [[nodiscard]] ElementType element_of(std::int64_t number) noexcept;
 
-[[nodiscard]] inline bool is_packed(ElementType element) noexcept {  ///< two elements a byte
-  return element == ElementType::int4 || element == ElementType::uint4;
+/// Whether a byte has several elements.
+[[nodiscard]] constexpr bool is_packed(ElementType element) noexcept {
+  return element == ElementType::int4 || element == ElementType::uint4 ||
+         element == ElementType::int2 || element == ElementType::uint2;
 }
 
-/// Bytes that `count` elements take in a file.
-[[nodiscard]] inline std::uint64_t stored_size(ElementType element, std::uint64_t count) noexcept {
-  return is_packed(element) ? count / 2 + count % 2
-                            : count * static_cast<std::uint64_t>(byte_width(element));
+/// What a constant holds elements of a file as, where it can: codes of 2 bits as ones of 4, float8
+/// (e4m3fn, e5m2) as bytes. `undefined` for other types that are carried.
+[[nodiscard]] inline ElementType held_element(ElementType stored) noexcept {
+  switch (stored) {
+    case ElementType::int2:
+      return ElementType::int4;
+    case ElementType::uint2:
+      return ElementType::uint4;
+    case ElementType::float8e4m3:
+    case ElementType::float8e5m2:
+      return ElementType::uint8;
+    default:
+      return is_carried(stored) ? ElementType::undefined : stored;
+  }
 }
 
-[[nodiscard]] inline std::uint64_t stored_size(const Constant& constant) noexcept {
-  return stored_size(constant.element(), static_cast<std::uint64_t>(constant.element_count()));
+/// Bytes that a constant takes in a file that has its elements as `stored`.
+[[nodiscard]] inline std::uint64_t stored_size(const Constant& constant,
+                                               ElementType stored) noexcept {
+  return packed_size(stored, static_cast<std::uint64_t>(constant.element_count()));
 }
 
 }  // namespace quadrant::inline v0::onnx

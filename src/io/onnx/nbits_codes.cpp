@@ -88,14 +88,8 @@ class NBitsSource final : public ConstantSource {
     for (std::byte& code : codes) code ^= flip_;
     if (codes_per_byte_ == 1) {
       std::ranges::copy(codes, packed);
-    } else if (codes_per_byte_ == 2) {
-      kernels::pack_halves(codes.data(), codes.size(), packed);
     } else {
-      for (std::size_t i = 0; i < codes.size(); ++i) {
-        const auto place = static_cast<int>(i % codes_per_byte_);
-        std::byte& byte = packed[i / codes_per_byte_];
-        byte = (place == 0 ? std::byte{0} : byte) | (codes[i] & std::byte{3}) << (place * bits_);
-      }
+      kernels::pack_bits(codes.data(), codes.size(), bits_, packed);
     }
   }
 

@@ -11,6 +11,7 @@
 
 #include "io/onnx/dequantize.hpp"
 #include "io/onnx/edit.hpp"
+#include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
 #include "ir/scales.hpp"
@@ -67,8 +68,9 @@ bool is_weight_of_nbits(const NodeRef& node, bool transposed) {
       !are_dequantized_once(*node.graph, node.operand(0).node)) {
     return false;
   }
-  if (node.graph->attribute(node.operand(0).node, key::data_type) != nullptr)
-    return false;  // float8
+  const auto stored =
+      NodeRef{node.graph, node.operand(0).node}.attribute_or<std::int64_t>(key::data_type, 0);
+  if (held_element(element_of(stored)) == ElementType::uint8) return false;  // float8
   const std::int64_t columns = transposed ? 0 : 1;
   const auto axis = node.attribute_or<std::int64_t>("axis", 1);
   const auto block = node.attribute_or<std::int64_t>("block_size", 0);

@@ -47,23 +47,22 @@ void Rope::add_message(std::uint32_t field, const Rope& message) {
   payload_size_ += message.payload_size_;
 }
 
-void Rope::add_contents(std::uint32_t field, const Constant& constant) {
+void Rope::add_contents(std::uint32_t field, const Constant& constant, ElementType stored) {
   add_tag(field, 2);
-  add_varint(own_, stored_size(constant));
-  add_raw(constant);
+  add_varint(own_, stored_size(constant, stored));
+  add_raw(constant, stored);
 }
 
-void Rope::add_raw(const Constant& constant) { add_payload(constant, stored_size(constant)); }
+void Rope::add_raw(const Constant& constant, ElementType stored) {
+  const std::uint64_t size = stored_size(constant, stored);
+  if (size == 0) return;
+  payloads_.push_back({own_.size(), constant, stored, size});
+  payload_size_ += size;
+}
 
 void Rope::align(std::uint64_t alignment) {
   const std::uint64_t rest = size() % alignment;
   if (rest != 0) own_.append(alignment - rest, '\0');
-}
-
-void Rope::add_payload(const Constant& constant, std::uint64_t size) {
-  if (size == 0) return;
-  payloads_.push_back({own_.size(), constant, size});
-  payload_size_ += size;
 }
 
 }  // namespace quadrant::inline v0::onnx

@@ -15,7 +15,8 @@ namespace quadrant::inline v0::onnx {
 struct Payload {
   std::uint64_t after = 0;  ///< how many of the message's own bytes stand before it
   Constant constant;
-  std::uint64_t size = 0;  ///< bytes in the file: 4-bit elements go two in one
+  ElementType stored = ElementType::undefined;  ///< its elements in the file: int2 held as int4
+  std::uint64_t size = 0;                       ///< bytes in the file, where a byte has several
 };
 
 /// Fields in the order in which they are added. Contents of constants are remembered, not read: the
@@ -28,9 +29,14 @@ class Rope {
   /// A message, whose payloads move here.
   void add_message(std::uint32_t field, const Rope& message);
   /// The bytes of `constant` as a length-delimited field.
-  void add_contents(std::uint32_t field, const Constant& constant);
+  void add_contents(std::uint32_t field, const Constant& constant) {
+    add_contents(field, constant, constant.element());
+  }
+  /// The same of elements that the file has as `stored`, and the constant as `held_element` says.
+  void add_contents(std::uint32_t field, const Constant& constant, ElementType stored);
   /// The bytes of `constant` as they are: fields with their tags, or what is no message at all.
-  void add_raw(const Constant& constant);
+  void add_raw(const Constant& constant) { add_raw(constant, constant.element()); }
+  void add_raw(const Constant& constant, ElementType stored);
   /// Zero bytes up to a multiple of `alignment`.
   void align(std::uint64_t alignment);
 
@@ -40,7 +46,6 @@ class Rope {
 
  private:
   void add_tag(std::uint32_t field, std::uint32_t wire_type);
-  void add_payload(const Constant& constant, std::uint64_t size);
 
   std::string own_;
   std::vector<Payload> payloads_;

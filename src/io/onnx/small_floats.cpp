@@ -34,10 +34,18 @@ bool is_small_float(ElementType element) noexcept {
 
 // --- reading ------------------------------------------------------------------------------------
 
+/// Codes of initializers that are read by their DequantizeLinear alone; empty for other elements.
+std::optional<NumberCode> code_of(ElementType element) {
+  if (is_small_float(element)) return FloatCode{element};
+  constexpr int bits = 2;
+  if (bit_width(element) != bits) return std::nullopt;
+  return IntegerCode::of(bits, element == ElementType::int2);
+}
+
 /// The codes of an initializer of which nobody needs to know more; null for others.
 const Constant* codes_of(const Graph& graph, Value value) {
   if (value.is_absent() || graph.kind(value.node) != opaque_initializer_kind) return nullptr;
-  if (!is_small_float(graph.type(value).element)) return nullptr;
+  if (!code_of(graph.type(value).element)) return nullptr;
   constexpr std::array known{key::tensor, key::data_directory, key::codes, regions::place};
   for (const auto& [name, attribute] : graph.attributes(value.node)) {
     if (std::ranges::find(known, name) == known.end()) return nullptr;
@@ -105,7 +113,7 @@ const Constant* scales_of_operand(NodeRef node) {
 
 /// What the scales and zero points of an operator say of codes of that type and shape; empty where
 /// that is no format.
-std::optional<ScaledFormat> format_of(const Graph& graph, NodeId node, ElementType code,
+std::optional<ScaledFormat> format_of(const Graph& graph, NodeId node, const NumberCode& code,
                                       const Shape& codes) {
   const NodeRef ref = graph.ref(node);
   const Constant* const scale = scales_of_operand(ref);
@@ -113,9 +121,15 @@ std::optional<ScaledFormat> format_of(const Graph& graph, NodeId node, ElementTy
   const Shape shape = raised::parameter_shape(*scale);
   const auto groups = raised::granularity(graph.attributes(node), {}, false, shape, codes);
   if (!groups) return std::nullopt;
+  const bool is_integer = std::holds_alternative<IntegerCode>(code);
+  Constant zeros;  // those that are not all 0
   if (ref.operands().size() == 3) {
-    const Constant* const zeros = codes_of(graph, ref.operand(2));
-    if (zeros == nullptr || !are_zeros(*zeros)) return std::nullopt;
+    const Constant* const stated = codes_of(graph, ref.operand(2));
+    if (stated == nullptr || stated->element_count() != scale->element_count()) {
+      return std::nullopt;
+    }
+    if (!are_zeros(*stated)) zeros = stated->reshaped(shape);
+    if (zeros && !is_integer) return std::nullopt;
   }
   auto numbers = read_scales(*scale);
   if (!numbers || !std::ranges::all_of(*numbers, [](float number) {
@@ -124,10 +138,16 @@ std::optional<ScaledFormat> format_of(const Graph& graph, NodeId node, ElementTy
     return std::nullopt;
   }
   const bool has_sign = std::ranges::any_of(*numbers, [](float number) { return number < 0; });
-  ScaledFormat scaled{.format = {.code = FloatCode{code},
+  ScaledFormat scaled{.format = {.code = code,
                                  .scales = {{*groups, FloatScale{scale->element(), has_sign}}},
                                  .expressed = ref.operand_type(1)->element}};
-  scaled.scales = {make_scales(ElementType::float32, shape, *std::move(numbers))};
+  if (zeros) {
+    scaled.format.offset = Offset::zero_point;
+    scaled.offsets = {zeros};
+  }
+  // Uniform types keep the scales' own type.
+  scaled.scales = {make_scales(is_integer ? scale->element() : ElementType::float32, shape,
+                               *std::move(numbers))};
   if (!verify(scaled.format, codes)) return std::nullopt;
   return scaled;
 }
@@ -137,7 +157,7 @@ std::optional<CodedWeight> coded_weight(const Graph& graph, NodeId node) {
   if (!is_plain(graph, node, "DequantizeLinear")) return std::nullopt;
   const Constant* const codes = codes_of(graph, ref.operand(0));
   if (codes == nullptr || graph.uses(ref.operand(0).node).size() != 1) return std::nullopt;
-  auto format = format_of(graph, node, ref.operand_type(0)->element, codes->shape());
+  auto format = format_of(graph, node, *code_of(ref.operand_type(0)->element), codes->shape());
   if (!format) return std::nullopt;
   return CodedWeight{*codes, *std::move(format)};
 }
@@ -162,7 +182,7 @@ std::optional<CodedResult> coded_result(const Graph& graph, NodeId node) {
   if (!is_small_float(code) || !is_plain(graph, node, "QuantizeLinear", code)) return std::nullopt;
   const TensorType* const real = ref.operand_type(0);
   if (real == nullptr || real->is_quantized()) return std::nullopt;
-  auto format = format_of(graph, node, code, real->shape);
+  auto format = format_of(graph, node, FloatCode{code}, real->shape);
   if (!format) return std::nullopt;
   const ElementType expressed = format->format.expressed;
   if (real->element != expressed &&
@@ -172,7 +192,8 @@ std::optional<CodedResult> coded_result(const Graph& graph, NodeId node) {
   CodedResult found{*std::move(format), {}};
   for (const Use& use : graph.uses(node)) {
     const bool is_reader = use.operand == 0 && is_plain(graph, use.user, "DequantizeLinear");
-    const auto meant = is_reader ? format_of(graph, use.user, code, real->shape) : std::nullopt;
+    const auto meant =
+        is_reader ? format_of(graph, use.user, FloatCode{code}, real->shape) : std::nullopt;
     if (!meant || meant->format != found.format.format ||
         !same_numbers(meant->scales.front(), found.format.scales.front())) {
       return std::nullopt;
@@ -284,8 +305,11 @@ const ScaledFormat* linear_format(const Graph& graph, NodeId node) {
   if (format.offset != Offset::none || format.scales.size() != 1) return nullptr;
   const auto* const scale = std::get_if<FloatScale>(&format.scales.front().type);
   const bool is_stored = !is_maker && graph.constant(real_or_codes.node) != nullptr;
-  // Where each weight has many, other types than these would take less as arithmetic.
-  if (scale == nullptr || (is_stored && !is_scale_type(scale->type))) return nullptr;
+  // Where each weight has many, other types than these would take far less as arithmetic. Powers of
+  // two take a byte more.
+  const bool is_kept =
+      scale != nullptr && (is_scale_type(scale->type) || scale->type == ElementType::float8e8m0);
+  if (scale == nullptr || (is_stored && !is_kept)) return nullptr;
   if (is_maker && has_zeros(type->scales.front())) return nullptr;
   const bool is_table = is_stored && std::ranges::any_of(graph.uses(node), [&](const Use& use) {
                           return use.operand == 0 && graph.kind(use.user) == ops::Gather::kind;
@@ -308,12 +332,18 @@ Value add_small_floats(Graph& graph, std::string name, const Constant& bytes, El
   return made;
 }
 
-/// The scales as the format stores them; in float32 where operators have no such.
+/// The scales as the format stores them. Where operators have no such, powers of two are float16 if
+/// it has all of them, and the rest float32.
 Constant stored_scales(const ScaledFormat& type) {
   const ElementType stored = std::get<FloatScale>(type.format.scales.front().type).type;
   const Constant& numbers = type.scales.front();
-  return make_scales(is_scale_type(stored) ? stored : ElementType::float32, numbers.shape(),
-                     value_of(read_scales(numbers)));
+  const std::vector<float> values = value_of(read_scales(numbers));
+  if (is_scale_type(stored)) return make_scales(stored, numbers.shape(), values);
+  if (stored == ElementType::float8e8m0) {
+    Constant halves = make_scales(ElementType::float16, numbers.shape(), values);
+    if (const auto read = read_scales(halves); read && *read == values) return halves;
+  }
+  return make_scales(ElementType::float32, numbers.shape(), values);
 }
 
 /// Whether the operators can compute in the expressed type: in float32, or in float16 with scales

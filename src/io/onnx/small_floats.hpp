@@ -1,5 +1,5 @@
-// Values of float8, which DequantizeLinear reads and QuantizeLinear makes: as codes of a number
-// format, and back.
+// Values of float8, which DequantizeLinear reads and QuantizeLinear makes, as codes of a number
+// format, and back; and weights of 2 bits, which come back as other integers do.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace quadrant::inline v0::onnx {
 
-/// Turns each DequantizeLinear of an initializer of float8 (e4m3fn, e5m2), with a constant scale
-/// for all, for each index of an axis or for blocks, into a `dequantize` of codes in that format.
-/// Zero points have to be zeros, and leave. Each QuantizeLinear to such codes becomes a `quantize`,
-/// where all who read them are DequantizeLinear with the same scales. Others stay as they are, with
-/// what they read. Reads scales and zero points.
+/// Turns each DequantizeLinear of an initializer of float8 (e4m3fn, e5m2) or 2 bits, with a
+/// constant scale for all, for each index of an axis or for blocks, into a `dequantize` of codes in
+/// that format. Zero points of float8 have to be zeros, and leave. Each QuantizeLinear to such
+/// codes becomes a `quantize`, where all who read them are DequantizeLinear with the same scales.
+/// Others stay as they are, with what they read. Reads scales and zero points.
 void raise_small_floats(Graph& graph);
 
 /// Forgets the codes of initializers that stayed as they are.

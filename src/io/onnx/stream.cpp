@@ -52,14 +52,16 @@ class Buffers {
 void read_payload(const Payload& payload, std::uint64_t offset, std::span<std::byte> out,
                   std::vector<std::byte>& unpacked) {
   const Constant& constant = payload.constant;
-  if (!is_packed(constant.element())) {
+  if (!is_packed(payload.stored)) {
     value_of(constant.read(offset, out));
     return;
   }
-  const std::uint64_t first = offset * 2;
-  unpacked.resize(std::min<std::uint64_t>(out.size() * 2, constant.byte_size() - first));
+  const int bits = bit_width(payload.stored);
+  const auto each = static_cast<std::uint64_t>(8 / bits);
+  const std::uint64_t first = offset * each;
+  unpacked.resize(std::min<std::uint64_t>(out.size() * each, constant.byte_size() - first));
   value_of(constant.read(first, unpacked));
-  kernels::pack_halves(unpacked.data(), unpacked.size(), out.data());
+  kernels::pack_bits(unpacked.data(), unpacked.size(), bits, out.data());
 }
 
 /// The bytes of a rope, from any place on.

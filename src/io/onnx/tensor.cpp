@@ -149,7 +149,7 @@ std::uint32_t field_number(TypedField field) noexcept {
   return 0;
 }
 
-/// Contents in a typed field; 4-bit elements still two a byte.
+/// Contents in a typed field; several elements a byte where they are packed.
 std::shared_ptr<const ConstantSource> typed_contents(const Source& source, TensorFields fields,
                                                      const DataType& type, std::uint64_t count) {
   if (fields.runs_field != field_number(type.field)) {
@@ -159,11 +159,11 @@ std::shared_ptr<const ConstantSource> typed_contents(const Source& source, Tenso
   Coding coding = Coding::varint;
   if (type.field == TypedField::float_data) coding = Coding::fixed32;
   if (type.field == TypedField::double_data) coding = Coding::fixed64;
-  const auto width = static_cast<std::uint64_t>(byte_width(type.element));
+  const auto width = static_cast<std::uint64_t>(byte_width(held_element(type.element)));
   const bool plain =
       coding != Coding::varint && fields.runs.size() == 1 && !fields.runs.front().tagged;
   if (!plain) {
-    const std::uint64_t stored = is_packed(type.element) ? stored_size(type.element, count) : count;
+    const std::uint64_t stored = is_packed(type.element) ? packed_size(type.element, count) : count;
     return coded_elements(source.file(), std::move(fields.runs), coding, static_cast<int>(width),
                           stored);
   }
@@ -177,7 +177,7 @@ std::shared_ptr<const ConstantSource> typed_contents(const Source& source, Tenso
 
 std::shared_ptr<const ConstantSource> contents_of(Source& source, TensorFields fields,
                                                   const DataType& type, std::uint64_t count) {
-  const std::uint64_t size = stored_size(type.element, count);
+  const std::uint64_t size = packed_size(type.element, count);
   if (fields.mixed) invalid("its contents stand in two fields of different types");
   if (fields.location == external_location) return external_contents(source, fields, size);
   if (fields.raw && !fields.runs.empty() && fields.raw->size > 0) {
@@ -193,13 +193,22 @@ std::shared_ptr<const ConstantSource> contents_of(Source& source, TensorFields f
           {.offset = raw.offset});
 }
 
-/// Elements of a byte each; empty where their contents are wrong, as nobody asks for them then.
-Constant bytes_of(Source& source, TensorFields fields, const Shape& shape) {
-  const DataType bytes{ElementType::uint8, TypedField::int32_data};
+Constant constant_of(Source& source, TensorFields fields, const DataType& type,
+                     const Shape& shape) {
   const auto count = static_cast<std::uint64_t>(shape.element_count().value_or(0));
+  auto found = contents_of(source, std::move(fields), type, count);
+  const ElementType held = held_element(type.element);
+  if (is_packed(type.element)) {
+    found = unpacked(std::move(found), bit_width(type.element), held == ElementType::int4);
+  }
+  return Constant::deferred(held, shape, std::move(found));
+}
+
+/// Codes of a type that is carried; empty where their contents are wrong, as nobody asks for them
+/// then.
+Constant codes_of(Source& source, TensorFields fields, ElementType element, const Shape& shape) {
   try {
-    return Constant::deferred(bytes.element, shape,
-                              contents_of(source, std::move(fields), bytes, count));
+    return constant_of(source, std::move(fields), {element, TypedField::int32_data}, shape);
   } catch (const Failure&) {
     return {};
   }
@@ -234,18 +243,16 @@ Tensor read_tensor(Source& source, Range range) {
               {.offset = range.offset});
     }
     const ElementType element = result.type.element;
-    if (element == ElementType::float8e4m3 || element == ElementType::float8e5m2) {
-      result.codes = bytes_of(source, fields, result.type.shape);
+    if (is_carried(element)) {
+      if (held_element(element) != ElementType::undefined) {
+        result.codes = codes_of(source, std::move(fields), element, result.type.shape);
+      }
+      return std::move(result);
     }
-    if (is_carried(element)) return std::move(result);
 
     const DataType& type = *find_data_type(*fields.data_type);
     try {
-      auto found = contents_of(source, std::move(fields), type, static_cast<std::uint64_t>(*count));
-      if (is_packed(type.element)) {
-        found = unpacked(std::move(found), type.element == ElementType::int4);
-      }
-      result.constant = Constant::deferred(type.element, result.type.shape, std::move(found));
+      result.constant = constant_of(source, std::move(fields), type, result.type.shape);
     } catch (Failure& failure) {
       if (!failure.error.place.offset && failure.error.place.file.empty()) {
         failure.error.place.offset = range.offset;

@@ -20,6 +20,7 @@
 #include "io/onnx/small_floats.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/stream.hpp"
+#include "io/onnx/write_graph.hpp"
 #include "io/onnx/write_model.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/scales.hpp"
@@ -182,7 +183,7 @@ class ModelFileWriter {
       if (!constant || !*constant) continue;
       const ElementType element = constant->element();
       if (element != ElementType::int64 && element != ElementType::boolean) {
-        bytes += stored_size(*constant);
+        bytes += stored_size(*constant, stored_element(graph_, node));
       }
     }
     return bytes;
@@ -206,14 +207,15 @@ class ModelFileWriter {
       if (!constant || !*constant) continue;
       // Codes are better off as initializers: before opset 9, Constant nodes hold floats only.
       if (graph_.type({node}).is_quantized()) make_initializer(graph_, node);
-      const std::uint64_t size = stored_size(*constant);
+      const ElementType stored = stored_element(graph_, node);
+      const std::uint64_t size = stored_size(*constant, stored);
       if (size < threshold || size == 0) continue;
       make_initializer(graph_, node);
       // Large tensors can be mapped where they begin with a page, others read as vectors.
       constexpr std::uint64_t large = 1U << 20U;
       contents.align(size >= large ? 4096 : 64);
       data.places.emplace(index, Range{contents.size(), size});
-      contents.add_raw(*constant);
+      contents.add_raw(*constant, stored);
     }
     if (!data.places.empty()) data.name = data_name(0);
     return contents;

@@ -284,7 +284,7 @@ class GraphWriter {
       tensor.add_text(tensor::name, name);
       const auto place = writing_.data.places.find(id.index);
       if (place == writing_.data.places.end()) {
-        tensor.add_contents(tensor::raw_data, constant);
+        tensor.add_contents(tensor::raw_data, constant, stored_element(graph_, id));
       } else {
         add_external(tensor, place->second);
       }
@@ -409,6 +409,12 @@ void make_initializer(Graph& graph, NodeId node) {
   if (graph.attribute(node, key::constant_form) == nullptr) return;
   graph.erase_attribute(node, key::constant_form);
   graph.erase_attribute(node, key::extra);
+}
+
+ElementType stored_element(const Graph& graph, NodeId node) {
+  const auto number =
+      graph.attributes(node).get_or<std::int64_t>(std::string(key::data_type), std::int64_t{0});
+  return number != 0 ? element_of(number) : graph.constant(node)->element();
 }
 
 bool is_initializer(const Graph& graph, NodeId node) {

@@ -188,6 +188,9 @@ void put_beside_readers(Graph& graph, const Regions& found, NodeId node) {
     if (!placed.is_valid()) {
       const Value copy = graph.add_constant(std::string(graph.value_name({node})), constant);
       graph.set_type(copy, graph.type({node}));
+      if (const Attribute* const stored = graph.attribute(node, key::data_type)) {
+        graph.set_attribute(copy.node, std::string(key::data_type), *stored);
+      }
       for (const Use& use : uses) graph.set_operand(use.user, use.operand, copy);
       placed = copy.node;
     }

@@ -28,6 +28,7 @@ constexpr std::array element_pairs{
     ElementPair{schema::TensorType::UINT16, ElementType::uint16},
     ElementPair{schema::TensorType::INT4, ElementType::int4},
     ElementPair{schema::TensorType::BFLOAT16, ElementType::bfloat16},
+    ElementPair{schema::TensorType::INT2, ElementType::int2},
     ElementPair{schema::TensorType::UINT4, ElementType::uint4},
 };
 
@@ -44,27 +45,29 @@ ElementType element_of(schema::TensorType type) noexcept {
   return found == element_pairs.end() ? ElementType::opaque : found->element;
 }
 
-std::uint64_t stored_size(ElementType element, std::uint64_t count) noexcept {
-  if (bit_width(element) == 4) return count / 2 + count % 2;
-  return count * static_cast<std::uint64_t>(byte_width(element));
+bool is_packed(ElementType element) noexcept {
+  return element == ElementType::int4 || element == ElementType::uint4 ||
+         element == ElementType::int2;
 }
 
 std::vector<std::uint8_t> packed(ElementType element, std::span<const std::byte> bytes) {
-  std::vector<std::uint8_t> stored(stored_size(
-      element, bytes.size() / static_cast<std::size_t>(std::max(1, byte_width(element)))));
-  if (bit_width(element) != 4) {
+  if (!is_packed(element)) {
+    std::vector<std::uint8_t> stored(bytes.size());
     std::ranges::transform(bytes, stored.begin(), std::to_integer<std::uint8_t>);
     return stored;
   }
-  kernels::pack_halves(bytes.data(), bytes.size(), reinterpret_cast<std::byte*>(stored.data()));
+  std::vector<std::uint8_t> stored(packed_size(element, bytes.size()));
+  kernels::pack_bits(bytes.data(), bytes.size(), bit_width(element),
+                     reinterpret_cast<std::byte*>(stored.data()));
   return stored;
 }
 
 std::vector<std::byte> unpacked(ElementType element, std::uint64_t count,
                                 std::span<const std::byte> bytes) {
-  if (bit_width(element) != 4) return {bytes.begin(), bytes.end()};
+  if (!is_packed(element)) return {bytes.begin(), bytes.end()};
   std::vector<std::byte> elements(count);
-  kernels::unpack_halves(bytes.data(), count, element == ElementType::int4, elements.data());
+  kernels::unpack_bits(bytes.data(), count, bit_width(element), element != ElementType::uint4,
+                       elements.data());
   return elements;
 }
 

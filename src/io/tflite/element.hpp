@@ -17,9 +17,10 @@ namespace quadrant::inline v0::tflite {
 /// `ElementType::opaque` for a type that the library does not read (strings, complex numbers).
 [[nodiscard]] ElementType element_of(schema::TensorType type) noexcept;
 
-/// Bytes of `count` elements in a file, where two of 4 bits share one.
-[[nodiscard]] std::uint64_t stored_size(ElementType element, std::uint64_t count) noexcept;
-/// Elements as a file holds them: 4-bit ones in pairs, the first in the low half.
+/// Whether several share a byte of a file: those of 4 bits, and of 2, which constants hold as ones
+/// of 4. How many bytes that are says `packed_size`.
+[[nodiscard]] bool is_packed(ElementType element) noexcept;
+/// Elements, a byte each where they are packed, as a file holds them: the first in the lowest bits.
 [[nodiscard]] std::vector<std::uint8_t> packed(ElementType element,
                                                std::span<const std::byte> bytes);
 /// The opposite: a byte each.

@@ -129,8 +129,8 @@ void File::check_tensor(const schema::Tensor& tensor, const Place& place) {
   if (signature != 0 && signature != rank) invalid("a shape signature of another rank", place);
   const auto contents = buffer(tensor.buffer());
   const ElementType element = element_of(tensor.type());
-  if (!contents.empty() && !is_carried(element) &&
-      contents.size() != stored_size(element, elements)) {
+  const bool is_read = !is_carried(element) || is_packed(element);
+  if (!contents.empty() && is_read && contents.size() != packed_size(element, elements)) {
     invalid(fmt::format("{} bytes for {} elements of {}", contents.size(), elements,
                         to_string(element)),
             place);

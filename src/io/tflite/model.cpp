@@ -4,6 +4,7 @@
 #include <bit>
 #include <limits>
 #include <tuple>
+#include <unordered_set>
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
@@ -29,6 +30,13 @@ schema::TensorType stored_type(ElementType element) {
   const auto type = tensor_type_of(element);
   if (!type) impossible(fmt::format("TFLite has no tensors of {}", to_string(element)));
   return *type;
+}
+
+/// Whether INT2 holds the codes, which constants hold as ones of 4 bits.
+bool has_two_bits(const UniformType& type) {
+  const IntegerRange all = code_range(2, true);
+  return type.storage == ElementType::int4 && type.storage_min >= all.min &&
+         type.storage_max <= all.max && Model::is_labelled(type);
 }
 
 schema::SubGraphT* add_main(schema::ModelT& model) {
@@ -101,6 +109,7 @@ TensorId Model::add_constant(std::string name, const Constant& constant,
                              const Axes& axes) {
   const TensorId id =
       add_tensor(std::move(name), {constant.element(), constant.shape(), quantization}, axes);
+  if (quantization && has_two_bits(*quantization)) two_bits_.push_back(id);
   const ConstantBytes bytes = value_of(arranged(constant, axes).read());
   tensor(id).buffer = add_buffer(packed(constant.element(), bytes.bytes()));
   return id;
@@ -183,6 +192,40 @@ BuiltinOperator Model::code_of(const schema::OperatorT& op) const {
   return kinds_[producers_.at(op.outputs.front())].code;
 }
 
+bool Model::takes_two_bits(std::size_t number, std::size_t operand) const {
+  const OperatorKind& kind = kinds_[number];
+  if (kind.version > 0) return true;  // as it came from a file, and its constants
+  const auto& kernel = litert_kernel(kind.code);
+  const Tensors& inputs = graph_->operators[number]->inputs;
+  if (operand >= kernel.data.first && operand < kernel.data.first + kernel.data.count) {
+    return kernel.takes_codes(ElementType::int2, tensor(inputs[operand]).quantization->zero_point);
+  }
+  constexpr std::size_t weights = 1;
+  return operand == weights && inputs[kernel.data.first] != no_tensor &&
+         kernel.takes_weights(element_of(tensor(inputs[kernel.data.first]).type),
+                              ElementType::int2);
+}
+
+void Model::store_in_two_bits() {
+  std::unordered_set<TensorId> stored(two_bits_.begin(), two_bits_.end());
+  for (std::size_t number = 0; number < kinds_.size() && !stored.empty(); ++number) {
+    const Tensors& inputs = graph_->operators[number]->inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (stored.contains(inputs[i]) && !takes_two_bits(number, i)) stored.erase(inputs[i]);
+    }
+  }
+  for (const TensorId id : two_bits_) {
+    if (!stored.contains(id)) continue;
+    schema::TensorT& held = tensor(id);
+    std::uint64_t count = 1;
+    for (const std::int32_t extent : held.shape) count *= static_cast<std::uint64_t>(extent);
+    std::vector<std::uint8_t>& data = model_.buffers[held.buffer]->data;
+    data = packed(ElementType::int2,
+                  unpacked(ElementType::int4, count, std::as_bytes(std::span(data))));
+    held.type = schema::TensorType::INT2;
+  }
+}
+
 void Model::number_operators() {
   std::map<std::tuple<BuiltinOperator, std::string, std::int32_t>, std::uint32_t> numbers;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -209,6 +252,7 @@ void Model::number_operators() {
 std::vector<std::byte> Model::finish(const Tensors& inputs, const Tensors& outputs,
                                      std::string description) {
   if (bytes_ > largest_file) impossible("the model has more than the 2 GiB that a TFLite file may");
+  store_in_two_bits();
   number_operators();
   model_.description = std::move(description);
   graph_->inputs = inputs;

@@ -84,6 +84,10 @@ class Model {
   /// that does not run.
   void check_data(BuiltinOperator code, TensorId id) const;
   std::uint32_t add_buffer(std::vector<std::uint8_t> data);
+  /// Whether the kernel of operator `number` takes codes of 2 bits as that operand.
+  [[nodiscard]] bool takes_two_bits(std::size_t number, std::size_t operand) const;
+  /// Constants of codes of 2 bits that no operator wants in 4: known when all operators are there.
+  void store_in_two_bits();
   void number_operators();
 
   schema::ModelT model_;
@@ -92,6 +96,7 @@ class Model {
   std::unordered_map<TensorId, std::size_t> producers_;
   std::map<std::vector<std::int32_t>, TensorId> integer_lists_;
   std::map<std::pair<schema::TensorType, std::uint32_t>, TensorId> scalars_;
+  Tensors two_bits_;         ///< constants whose codes have 2 bits
   std::uint64_t bytes_ = 0;  ///< of all buffers
 };
 

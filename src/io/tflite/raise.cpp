@@ -93,12 +93,15 @@ std::shared_ptr<const UniformType> quantization_of(const schema::Tensor& tensor,
   // Real tensors may say in which range they are.
   if (!parameters || length(parameters->scale()) == 0 || !is_integer(element)) return nullptr;
   if (bit_width(element) > 32) impossible("computed codes of 64 bits", place);
+  const bool has_two_bits = tensor.type() == schema::TensorType::INT2;
   if (parameters->details_type() != schema::QuantizationDetails::NONE) {
     impossible("a quantization that is no scale and zero point", place);
   }
-  const IntegerRange range = integer_range(element).value_or(IntegerRange{});
+  const IntegerRange range =
+      has_two_bits ? code_range(2, true) : integer_range(element).value_or(IntegerRange{});
   UniformType type;
   type.storage = element;
+  type.storage_bits = has_two_bits ? 2 : 0;
   type.storage_min = range.min;
   type.storage_max = range.max;
   type.granularity = granularity_of(*parameters, shape, place);
@@ -130,10 +133,18 @@ Constant narrowed_bias(const Constant& wide, const Place& place) {
                                std::span<const std::int32_t>(codes));
 }
 
+/// The elements of its value: codes of 2 bits are held as ones of 4, plain integers of 2 bits are
+/// not read.
+ElementType held_element(const schema::Tensor& tensor, std::span<const std::byte> contents) {
+  if (is_wide_bias(tensor, contents)) return ElementType::int32;
+  const bool is_narrow = tensor.type() == schema::TensorType::INT2 && has_scales(tensor);
+  return is_narrow ? ElementType::int4 : element_of(tensor.type());
+}
+
 TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& tensor,
                         std::span<const std::byte> contents, std::uint32_t index) {
   TensorType type;
-  type.element = is_wide_bias(tensor, contents) ? ElementType::int32 : element_of(tensor.type());
+  type.element = held_element(tensor, contents);
   // Contents tell all extents.
   const bool is_signed = contents.empty() && length(tensor.shape_signature()) != 0;
   const auto* extents = is_signed ? tensor.shape_signature() : tensor.shape();
@@ -226,9 +237,10 @@ Value Raising::constant_value(TensorId id, const Axes& axes) {
     impossible("a constant of a type that is not read", {.tensor = name(id)});
   }
   Constant constant;
-  if (bit_width(held.element) == 4) {
+  const ElementType stored = element_of(tensor(id).type());
+  if (is_packed(stored)) {
     const auto count = static_cast<std::uint64_t>(held.shape.element_count().value_or(0));
-    constant = Constant::from_bytes(held.element, held.shape, unpacked(held.element, count, bytes));
+    constant = Constant::from_bytes(held.element, held.shape, unpacked(stored, count, bytes));
   } else if (is_wide_bias(tensor(id), bytes)) {
     constant = narrowed_bias(
         Constant::from_bytes(ElementType::int64, held.shape, {bytes.begin(), bytes.end()}),
@@ -237,7 +249,7 @@ Value Raising::constant_value(TensorId id, const Axes& axes) {
     constant = Constant::deferred(held.element, held.shape,
                                   std::make_shared<const BufferSource>(file_.bytes(), bytes));
   }
-  if (!is_plain(axes) || bit_width(held.element) == 4) count_copy(constant.byte_size());
+  if (!is_plain(axes) || is_packed(stored)) count_copy(constant.byte_size());
   const TensorType wanted = type_of(id, axes);
   const Value made = graph_.add_constant(name(id), arranged(constant, inverse(axes)));
   graph_.set_type(made, wanted);

@@ -114,8 +114,9 @@ bool has_no_bias(const OperatorUse& use) {
 
 bool has_bias(const OperatorUse& use) { return use.op.inputs.size() > 3; }
 
-bool has_small_weights(const OperatorUse& use) {
-  return use.second != nullptr && use.second->type == schema::TensorType::INT4;
+template <schema::TensorType type>
+bool has_weights_of(const OperatorUse& use) {
+  return use.second != nullptr && use.second->type == type;
 }
 
 bool has_other_pixels(const OperatorUse& use) {
@@ -168,15 +169,17 @@ struct NeededFor {
 
 constexpr std::array use_rows{
     NeededFor{ADD, 3, has_more_axes_than<4>},
-    NeededFor{CONV_2D, 7, has_small_weights},
+    NeededFor{CONV_2D, 7, has_weights_of<schema::TensorType::INT4>},
     NeededFor{DEPTHWISE_CONV_2D, 2, is_dilated},
-    NeededFor{DEPTHWISE_CONV_2D, 7, has_small_weights},
+    NeededFor{DEPTHWISE_CONV_2D, 7, has_weights_of<schema::TensorType::INT4>},
     NeededFor{DEQUANTIZE, 3, is_of<schema::TensorType::FLOAT16>},
     NeededFor{DEQUANTIZE, 5, has_scales_of_channels},
     NeededFor{DEQUANTIZE, 6, is_of<schema::TensorType::INT4>},
+    NeededFor{DEQUANTIZE, 7, is_of<schema::TensorType::INT2>},
     NeededFor{FULLY_CONNECTED, 5, keeps_rank},
     NeededFor{FULLY_CONNECTED, 6, has_no_bias},
-    NeededFor{FULLY_CONNECTED, 10, has_small_weights},
+    NeededFor{FULLY_CONNECTED, 10, has_weights_of<schema::TensorType::INT4>},
+    NeededFor{FULLY_CONNECTED, 14, has_weights_of<schema::TensorType::INT2>},
     NeededFor{MAXIMUM, 3, has_more_axes_than<4>},
     NeededFor{MINIMUM, 3, has_more_axes_than<4>},
     NeededFor{MUL, 3, has_more_axes_than<4>},

@@ -5,6 +5,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
@@ -96,6 +97,43 @@ void pack_halves(const std::byte* codes, std::size_t count, std::byte* packed) n
 void unpack_halves(const std::byte* packed, std::size_t count, bool is_signed,
                    std::byte* codes) noexcept {
   HWY_DYNAMIC_DISPATCH(unpack_halves)(packed, count, is_signed, codes);
+}
+
+namespace {
+
+constexpr std::size_t quarters = 4;
+constexpr unsigned quarter_mask = 3;
+
+void pack_quarters(const std::byte* codes, std::size_t count, std::byte* packed) noexcept {
+  for (std::size_t i = 0; i < count; i += quarters) {
+    unsigned byte = 0;
+    for (std::size_t k = 0; k < std::min(quarters, count - i); ++k) {
+      byte |= (std::to_integer<unsigned>(codes[i + k]) & quarter_mask) << 2 * k;
+    }
+    packed[i / quarters] = static_cast<std::byte>(byte);
+  }
+}
+
+void unpack_quarters(const std::byte* packed, std::size_t count, bool is_signed,
+                     std::byte* codes) noexcept {
+  const unsigned sign = is_signed ? 2 : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned byte = std::to_integer<unsigned>(packed[i / quarters]);
+    const unsigned code = byte >> 2 * (i % quarters) & quarter_mask;
+    codes[i] = static_cast<std::byte>((code ^ sign) - sign);
+  }
+}
+
+}  // namespace
+
+void pack_bits(const std::byte* codes, std::size_t count, int bits, std::byte* packed) noexcept {
+  bits == 2 ? pack_quarters(codes, count, packed) : pack_halves(codes, count, packed);
+}
+
+void unpack_bits(const std::byte* packed, std::size_t count, int bits, bool is_signed,
+                 std::byte* codes) noexcept {
+  bits == 2 ? unpack_quarters(packed, count, is_signed, codes)
+            : unpack_halves(packed, count, is_signed, codes);
 }
 
 }  // namespace quadrant::inline v0::kernels

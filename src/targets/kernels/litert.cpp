@@ -30,12 +30,9 @@ bool LitertKernel::takes_codes(const UniformType& type) const {
 }
 
 const char* LitertKernel::refuse_weights(ElementType beside, const UniformType& type) const {
-  Types taken = 0;
-  if (beside == ElementType::int8) taken = weights.beside_int8;
-  if (beside == ElementType::uint8) taken = weights.beside_uint8;
-  if (beside == ElementType::int16) taken = weights.beside_int16;
-  if ((taken & set_of(type.storage)) == 0)
+  if (!takes_weights(beside, type.storage)) {
     return "the kernel does not multiply codes of these types";
+  }
   const bool is_per_tensor = type.granularity.kind == Granularity::Kind::tensor;
   if (type.storage == ElementType::uint8 && !is_per_tensor) {
     return "codes without a sign have one scale";

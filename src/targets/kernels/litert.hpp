@@ -25,7 +25,7 @@ struct DataOperands {
   std::size_t count = 1;
 };
 
-/// Which constant weights a kernel takes beside data of a type.
+/// Which constant weights a kernel takes beside data of a type: they are its operand 1.
 struct WeightTypes {
   Types beside_int8 = 0;
   Types beside_uint8 = 0;
@@ -56,6 +56,15 @@ struct LitertKernel {
   }
   [[nodiscard]] bool takes_codes(ElementType storage, std::span<const std::int64_t> zeros) const;
   [[nodiscard]] bool takes_codes(const UniformType& type) const;
+  /// Whether it takes weights of that type beside codes of type `beside`.
+  [[nodiscard]] constexpr bool takes_weights(ElementType beside,
+                                             ElementType storage) const noexcept {
+    Types taken = 0;
+    if (beside == ElementType::int8) taken = weights.beside_int8;
+    if (beside == ElementType::uint8) taken = weights.beside_uint8;
+    if (beside == ElementType::int16) taken = weights.beside_int16;
+    return (taken & set_of(storage)) != 0;
+  }
   /// Why it does not take weights, of one scale or of one for each channel, beside codes of type
   /// `beside`: a literal, or null.
   [[nodiscard]] const char* refuse_weights(ElementType beside, const UniformType& type) const;
@@ -64,6 +73,8 @@ struct LitertKernel {
 namespace litert {
 
 inline constexpr Types b1 = set_of(ElementType::boolean);
+/// Of constants alone, which hold them in 4 bits until a file is written.
+inline constexpr Types i2 = set_of(ElementType::int2);
 inline constexpr Types i4 = set_of(ElementType::int4);
 inline constexpr Types i8 = set_of(ElementType::int8);
 inline constexpr Types u8 = set_of(ElementType::uint8);
@@ -90,7 +101,7 @@ inline constexpr WeightTypes depthwise_weights{i8 | i4, u8, i8, u8};
 inline constexpr WeightTypes convolution_weights{i8 | i4, u8, i8 | i4, u8};
 inline constexpr WeightTypes transposed_weights{i8, u8, i8, u8};
 // Beside weights of int16 the kernel reads a bias of 64 bits as if it had 32.
-inline constexpr WeightTypes dense_weights{i8 | i4, u8, i8 | i4, i8 | u8};
+inline constexpr WeightTypes dense_weights{i8 | i4 | i2, u8, i8 | i4 | i2, i8 | u8};
 inline constexpr WeightTypes matrix_factors{i8, 0, i16, i8};
 
 constexpr float fraction(int count) { return 1.0F / static_cast<float>(count); }
@@ -118,7 +129,7 @@ inline constexpr std::array kernels{
     LitertKernel{"CUMSUM", i32 | i64, 0},
     LitertKernel{"DEPTH_TO_SPACE", of_8_bits | i32 | i64, of_8_bits | i32},
     LitertKernel{"DEPTHWISE_CONV_2D", 0, codes_16, {}, depthwise_weights},
-    LitertKernel{"DEQUANTIZE", 0, codes_16 | i4},
+    LitertKernel{"DEQUANTIZE", 0, codes_16 | i4 | i2},
     LitertKernel{"DIV", i32, 0, two_operands},
     LitertKernel{"ELU", 0, i8},
     LitertKernel{"EQUAL", i16 | i32 | i64 | b1, of_8_bits | i16, two_operands},

@@ -113,7 +113,7 @@ inline constexpr std::array rules{
                {.note = "as CONV_2D, weights of 8 bits, one group"}),
     of_kernels(product, ops::Gemm::kind, "FULLY_CONNECTED",
                {.note = "alpha 1, beta 1; weights per tensor with any zero point, or per channel "
-                        "with 0, and of i4"}),
+                        "with 0, and of i4 or i2"}),
     of_kernels(
         product, ops::MatMul::kind, "FULLY_CONNECTED, BATCH_MATMUL",
         {.note = "as FULLY_CONNECTED: a constant matrix on the right; any other has one scale, "
