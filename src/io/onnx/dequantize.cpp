@@ -14,6 +14,7 @@
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
+#include "io/onnx/write_graph.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
@@ -67,7 +68,7 @@ class Lowering {
     }
     keep_dilations_from_codes(graph_);
     weights_of_16_bit_data_ = weights_of_16_bit_data(graph_);
-    if (lowered_.opset_written >= opset_of_two_bits) store_in_two_bits();
+    keep_two_bits();
     if (!conversions_.empty()) {
       spell_out_permutations();
       spell_out_pads(graph_);
@@ -107,19 +108,26 @@ class Lowering {
     }
   }
 
-  /// Weights whose codes 2 bits hold, and that nobody reads as other integers, have them in the
-  /// file.
-  void store_in_two_bits() {
-    for (const Conversion& conversion : conversions_) {
-      if (graph_.kind(conversion.node) != ops::Dequantize::kind || !conversion.type) continue;
-      const Value codes = graph_.ref(conversion.node).operand(0);
-      const ElementType element = two_bit_element(*conversion.type);
-      if (element == ElementType::undefined || graph_.constant(codes.node) == nullptr) continue;
-      const bool is_weight = std::ranges::all_of(graph_.uses(codes.node), [&](const Use& use) {
-        return graph_.kind(use.user) == ops::Dequantize::kind;
-      });
-      if (is_weight) store_as(codes, element);
+  /// Weights that were of 2 bits in the file that was read stay so, where they are still such codes
+  /// and nobody reads them as other integers.
+  void keep_two_bits() {
+    for (std::uint32_t index = 0; index < graph_.index_bound(); ++index) {
+      const NodeId node = graph_.node_at(index);
+      const bool is_constant = node.is_valid() && graph_.constant(node) != nullptr;
+      if (!is_constant || !is_packed(stored_element(graph_, node))) continue;
+      if (graph_.attribute(node, key::data_type) != nullptr && !is_weight_of_two_bits(node)) {
+        graph_.erase_attribute(node, key::data_type);
+      }
     }
+  }
+
+  [[nodiscard]] bool is_weight_of_two_bits(NodeId codes) const {
+    const auto type = graph_.type({codes}).uniform();
+    return lowered_.opset_written >= opset_of_two_bits && type &&
+           two_bit_element(*type) == stored_element(graph_, codes) &&
+           std::ranges::all_of(graph_.uses(codes), [&](const Use& use) {
+             return graph_.kind(use.user) == ops::Dequantize::kind;
+           });
   }
 
   void store_as(Value constant, ElementType element) {

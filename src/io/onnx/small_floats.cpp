@@ -68,6 +68,7 @@ bool are_zeros(const Constant& constant) {
 /// A DequantizeLinear that means codes in a format.
 struct CodedWeight {
   Constant codes;
+  ElementType element = ElementType::undefined;  ///< of the codes in the file
   ScaledFormat format;
 };
 
@@ -157,9 +158,10 @@ std::optional<CodedWeight> coded_weight(const Graph& graph, NodeId node) {
   if (!is_plain(graph, node, "DequantizeLinear")) return std::nullopt;
   const Constant* const codes = codes_of(graph, ref.operand(0));
   if (codes == nullptr || graph.uses(ref.operand(0).node).size() != 1) return std::nullopt;
-  auto format = format_of(graph, node, *code_of(ref.operand_type(0)->element), codes->shape());
+  const ElementType element = ref.operand_type(0)->element;
+  auto format = format_of(graph, node, *code_of(element), codes->shape());
   if (!format) return std::nullopt;
-  return CodedWeight{*codes, *std::move(format)};
+  return CodedWeight{*codes, element, *std::move(format)};
 }
 
 /// A QuantizeLinear whose codes are read by DequantizeLinear alone, to whom they mean the same.
@@ -273,6 +275,10 @@ void raise_weight(Graph& graph, NodeId node, const CodedWeight& weight) {
   const Value codes = graph.add_constant(name, weight.codes);
   graph.set_constant(codes.node, weight.codes, Quantization(weight.format));
   if (kept_place) graph.set_attribute(codes.node, std::string(regions::place), *kept_place);
+  if (bit_width(weight.element) < 8) {  // which the file keeps
+    graph.set_attribute(codes.node, std::string(key::data_type),
+                        element_type_number(weight.element));
+  }
   put_conversion(graph, node, ops::Dequantize::kind, codes,
                  {weight.format.format.expressed, weight.codes.shape(), nullptr});
 }
