@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "io/onnx/names.hpp"
+#include "ir/two_bits.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/text.hpp"
@@ -58,7 +59,8 @@ std::optional<StoredConstant> stored_constant(const Graph& graph, NodeId node) {
       graph.kind(node) != onnx::sparse_initializer_kind) {
     return std::nullopt;
   }
-  const TensorType& type = graph.type(value);
+  TensorType type = graph.type(value);
+  type.element = declared_element(type);
   const auto count = static_cast<std::uint64_t>(type.shape.element_count().value_or(0));
   StoredConstant stored{std::string(graph.value_name(value)), type,
                         packed_size(type.element, count)};

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "ir/two_bits.hpp"
 #include "quadrant/support/new_file.hpp"
 
 namespace quadrant::inline v0 {
@@ -91,8 +92,8 @@ std::uint64_t model_bytes(const std::string& path, const Graph& graph) {
     const NodeId node = graph.node_at(i);
     const Constant* constant = node.is_valid() ? graph.constant(node) : nullptr;
     if (constant == nullptr) continue;
-    constants +=
-        packed_size(constant->element(), static_cast<std::uint64_t>(constant->element_count()));
+    constants += packed_size(declared_element(graph.type({node})),
+                             static_cast<std::uint64_t>(constant->element_count()));
   }
   // What does not fit into the model's own file lies in data files. The few tensors that are inline
   // all the same count twice: readers do not say which those are.

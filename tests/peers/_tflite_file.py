@@ -18,9 +18,39 @@ class Tensor(typing.NamedTuple):
     """Of a file of one operator: its contents, or their type and shape; and its parameters."""
     values: np.ndarray
     constant: bool = False
-    scale: float = 0
+    scale: float | np.ndarray = 0  # or one for each index along `axis`
     zero: int = 0
     signature: tuple = ()  # with -1 for an extent that is open
+    axis: int = 0
+
+
+# Of types that share bytes, the first in the lowest bits.
+BITS = {"int2": 2, "int4": 4, "uint4": 4}
+
+
+def contents_of(values):
+    bits = BITS.get(str(values.dtype))
+    if bits is None:
+        return values.tobytes()
+    codes = values.astype(np.int8).astype(np.uint8).reshape(-1) & (2**bits - 1)
+    each = 8 // bits
+    codes = np.append(codes, np.zeros(-len(codes) % each, np.uint8)).reshape(-1, each)
+    return (codes << np.arange(0, 8, bits, dtype=np.uint8)).sum(1).astype(np.uint8).tobytes()
+
+
+def tensors_of(path):
+    """By name: the type's name, shape, contents as bytes, and scales with their axis, of a file's tensors."""
+    model = schema.Model.GetRootAs(path.read_bytes())
+    graph = model.Subgraphs(0)
+    names = {number: name for name, number in vars(schema.TensorType).items() if isinstance(number, int)}
+    found = {}
+    for tensor in map(graph.Tensors, range(graph.TensorsLength())):
+        data, quantization = model.Buffers(tensor.Buffer()).DataAsNumpy(), tensor.Quantization()
+        scales = quantization.ScaleAsNumpy() if quantization and quantization.ScaleLength() else np.float32([])
+        found[tensor.Name().decode()] = (names[tensor.Type()], tuple(tensor.ShapeAsNumpy()),
+                                         b"" if isinstance(data, int) else data.tobytes(), scales,
+                                         quantization.QuantizedDimension() if quantization else 0)
+    return found
 
 
 def file_of(operator, inputs, outputs, options=None, **fields):
@@ -51,13 +81,14 @@ def file_of(operator, inputs, outputs, options=None, **fields):
         if given.signature:
             tensor.shapeSignature = list(given.signature)
         tensor.type = getattr(schema.TensorType, str(given.values.dtype).upper())
-        if given.scale:
+        if np.all(given.scale):
             tensor.quantization = schema.QuantizationParametersT()
-            tensor.quantization.scale = [given.scale]
-            tensor.quantization.zeroPoint = [given.zero]
+            tensor.quantization.scale = np.atleast_1d(given.scale).astype(np.float32)
+            tensor.quantization.zeroPoint = [given.zero] * np.size(given.scale)
+            tensor.quantization.quantizedDimension = given.axis
         if given.constant:
             contents = schema.BufferT()
-            contents.data = list(given.values.tobytes())
+            contents.data = list(contents_of(given.values))
             tensor.buffer = len(model.buffers)
             model.buffers.append(contents)
         graph.tensors.append(tensor)

@@ -4,13 +4,16 @@ written as TFLite again."""
 
 import _peers
 
+import json
+
+import ml_dtypes
 import numpy as np
 import onnx
 import onnxruntime
 
 from _command import quadrant, run_tests, scratch
 from _litert import run_litert
-from _tflite_file import Tensor, file_of, flatbuffers, schema
+from _tflite_file import Tensor, file_of, flatbuffers, schema, tensors_of
 
 RNG = np.random.default_rng(5)
 
@@ -225,6 +228,38 @@ def check_codes(operator, *arguments):
         done = quadrant("convert", folder / "m.tflite", folder / "n.tflite")
         assert done.returncode == 0, done.stderr
         same(run_litert(folder / "n.tflite", feeds), expected, "TFLite", 1 if operator == "SOFTMAX" else 0)
+
+
+def check_two_bits(shape, scale, dtype):
+    """Weights of int2, as other tools write them: to LiteRT the same as of int8, read and written as they came."""
+    codes = RNG.integers(-2, 2, shape)
+    data = Tensor(whole(4, shape[1], low=-30, high=30, dtype=dtype), scale=.5)
+    result = Tensor(np.zeros((4, shape[0]), dtype), scale=.5)
+
+    def given_as(kind):
+        inputs = [data, Tensor(codes.astype(kind), True, scale=scale)]
+        return write(folder, "FULLY_CONNECTED", inputs, result, "FullyConnectedOptions", dict(version=14))[1]
+
+    with scratch() as folder:
+        wide, expected = given_as(np.int8), given_as(ml_dtypes.int2)
+        same(expected, wide, "LiteRT", 0)
+        done = quadrant("convert", folder / "m.tflite", folder / "n.tflite")
+        assert done.returncode == 0, done.stderr
+        same(run_litert(folder / "n.tflite", {"t0": data.values}), expected, "TFLite", 0)
+        (before,), (after,) = ([tensor[:3] for tensor in tensors_of(folder / f"{name}.tflite").values()
+                                if tensor[0] == "INT2"] for name in "mn")
+        assert before == after
+        listed = json.loads(quadrant("inspect", folder / "m.tflite", "--json").stdout)
+        assert listed["constants_by_element"] == [
+            {"element": "i2", "count": 1, "elements": codes.size, "bytes": len(before[2])}], listed
+
+
+def test_two_bits():
+    for shape in ((3, 5), (1, 1), (8, 32)):
+        for dtype in (np.int8, np.int16):
+            yield f"{shape}_{dtype.__name__}", check_two_bits, shape, .3, dtype
+            scales = np.linspace(.3, .7, shape[0], dtype=np.float32)
+            yield f"{shape}_{dtype.__name__}_channels", check_two_bits, shape, scales, dtype
 
 
 def test_read():

@@ -15,6 +15,7 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "io/onnx/write_graph.hpp"
+#include "ir/two_bits.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
@@ -43,15 +44,6 @@ std::int64_t opset_needed(const UniformType& type) {
 }
 
 constexpr std::int64_t opset_of_two_bits = 25;  // int2 and uint2
-
-/// The elements of codes that 2 bits hold; `undefined` for others.
-ElementType two_bit_element(const UniformType& type) {
-  if (!is_packed(type.storage)) return ElementType::undefined;
-  const bool is_signed = has_signed_codes(type);
-  const IntegerRange all = code_range(2, is_signed);
-  if (type.storage_min < all.min || type.storage_max > all.max) return ElementType::undefined;
-  return is_signed ? ElementType::int2 : ElementType::uint2;
-}
 
 class Lowering {
  public:

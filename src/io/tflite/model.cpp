@@ -10,6 +10,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/versions.hpp"
 #include "ir/scales.hpp"
+#include "ir/two_bits.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {
@@ -30,13 +31,6 @@ schema::TensorType stored_type(ElementType element) {
   const auto type = tensor_type_of(element);
   if (!type) impossible(fmt::format("TFLite has no tensors of {}", to_string(element)));
   return *type;
-}
-
-/// Whether INT2 holds the codes, which constants hold as ones of 4 bits.
-bool has_two_bits(const UniformType& type) {
-  const IntegerRange all = code_range(2, true);
-  return type.storage == ElementType::int4 && type.storage_min >= all.min &&
-         type.storage_max <= all.max && Model::is_labelled(type);
 }
 
 schema::SubGraphT* add_main(schema::ModelT& model) {
@@ -109,7 +103,9 @@ TensorId Model::add_constant(std::string name, const Constant& constant,
                              const Axes& axes) {
   const TensorId id =
       add_tensor(std::move(name), {constant.element(), constant.shape(), quantization}, axes);
-  if (quantization && has_two_bits(*quantization)) two_bits_.push_back(id);
+  const bool is_narrow = quantization && is_labelled(*quantization) &&
+                         two_bit_element(*quantization) == ElementType::int2;
+  if (is_narrow) two_bits_.push_back(id);
   const ConstantBytes bytes = value_of(arranged(constant, axes).read());
   tensor(id).buffer = add_buffer(packed(constant.element(), bytes.bytes()));
   return id;

@@ -102,6 +102,53 @@ TEST_CASE("4-bit elements take a byte each") {
   CHECK(part[2] == std::byte{0xff});
 }
 
+TEST_CASE("2-bit codes of a DequantizeLinear take a byte each") {
+  const Folder folder;
+  struct Case {
+    std::int64_t data_type;
+    Fields contents;
+    std::vector<std::int8_t> codes;
+  };
+  // The first in the lowest bits; 5 of them leave three quarters of a byte.
+  for (const Case& test : {Case{26, tensor("w", 26, {5}).text(9, "\xe4\x01"), {0, 1, -2, -1, 1}},
+                           Case{26, tensor("w", 26, {5}).packed(5, {0xe4, 2}), {0, 1, -2, -1, -2}},
+                           Case{25, tensor("w", 25, {5}).text(9, "\xe4\x03"), {0, 1, 2, 3, 3}}}) {
+    GraphParts parts;
+    parts.nodes = {node("DequantizeLinear", {"w", "s"}, {"y"})};
+    parts.initializers = {test.contents, floats("s", {}, {0.5F})};
+    parts.outputs = {value_info("y", {5})};
+    const Graph graph = read_bytes(folder, model(parts, 25));
+    const Value w = graph.find_value("w");
+    const Constant* const constant = graph.constant(w.node);
+    REQUIRE(constant != nullptr);
+    CHECK(values_of<std::int8_t>(*constant) == test.codes);
+    CHECK(declared_bits(*graph.type(w).uniform()) == 2);
+    // From anywhere, of any length.
+    for (std::size_t first = 0; first < test.codes.size(); ++first) {
+      for (std::size_t count = 1; count <= test.codes.size() - first; ++count) {
+        std::vector<std::byte> part(count);
+        REQUIRE(constant->read(first, part));
+        for (std::size_t i = 0; i < count; ++i) {
+          CHECK(static_cast<std::int8_t>(part[i]) == test.codes[first + i]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("2-bit codes of which there are not as many as the file says are no codes") {
+  const Folder folder;
+  for (const std::string_view contents : {"\xe4", "\xe4\x01\x01"}) {
+    GraphParts parts;
+    parts.nodes = {node("DequantizeLinear", {"w", "s"}, {"y"})};
+    parts.initializers = {tensor("w", 26, {5}).text(9, contents), floats("s", {}, {0.5F})};
+    parts.outputs = {value_info("y", {5})};
+    const Graph graph = read_bytes(folder, model(parts, 25));
+    CHECK(graph.kind(graph.find_value("w").node) == "onnx.initializer");
+    CHECK(graph.kind(graph.find_value("y").node) == "onnx.DequantizeLinear");
+  }
+}
+
 TEST_CASE("types that are only carried") {
   const Folder folder;
   GraphParts parts;

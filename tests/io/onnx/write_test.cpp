@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "ir/scales.hpp"
 #include "model_helpers.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
@@ -253,6 +254,65 @@ TEST_CASE("4-bit constants go two to a byte") {
   REQUIRE(write_onnx(graph, folder / "out.onnx"));
   CHECK(contains(contents_of(folder / "out.onnx"), std::string("\x4a\x03\x21\xf8\x07")));
   const auto read = read_onnx(folder / "out.onnx");
+  REQUIRE(read);
+  CHECK(values_of<std::int8_t>(*read->constant(read->find_value("w").node)) == codes);
+}
+
+namespace {
+
+/// y = x + dequantize(w), of a w of 5 codes of 2 bits with a zero point, as other tools write it.
+GraphParts two_bit_parts() {
+  GraphParts parts;
+  parts.nodes = {node("DequantizeLinear", {"w", "s", "z"}, {"r"}), node("Add", {"x", "r"}, {"y"})};
+  parts.initializers = {tensor("w", 26, {5}).text(9, "\xe4\x01"), floats("s", {}, {0.5F}),
+                        tensor("z", 26, {}).text(9, "\x03")};
+  parts.inputs = {value_info("x", {5})};
+  parts.outputs = {value_info("y", {5})};
+  return parts;
+}
+
+}  // namespace
+
+TEST_CASE("2-bit weights of a file stay so, in the model and beside it") {
+  const Folder folder;
+  const Graph graph = read_bytes(folder, model(two_bit_parts(), 25));
+  const Value w = graph.find_value("w");
+  CHECK(*read_zero_points(*graph.type(w).uniform()) == std::vector<std::int64_t>{-1});
+  REQUIRE(write_onnx(graph, folder / "out.onnx"));
+  CHECK(contains(contents_of(folder / "out.onnx"), std::string("\x4a\x02\xe4\x01")));
+  OnnxWriteOptions options;
+  options.external_from = 2;
+  const auto report = write_onnx(graph, folder / "beside.onnx", options);
+  REQUIRE(report);
+  CHECK(contents_of(folder / report->external_file).starts_with("\xe4\x01"));
+  for (const char* const name : {"out.onnx", "beside.onnx"}) {
+    const auto read = read_onnx(folder / name);
+    REQUIRE(read);
+    CHECK(values_of<std::int8_t>(*read->constant(read->find_value("w").node)) ==
+          std::vector<std::int8_t>{0, 1, -2, -1, 1});
+    REQUIRE(write_onnx(*read, folder / "again.onnx"));
+    CHECK(contents_of(folder / "again.onnx") == contents_of(folder / "out.onnx"));
+  }
+}
+
+TEST_CASE("a weight that was of 2 bits in the file and has others now is written as what it is") {
+  const Folder folder;
+  Graph graph = read_bytes(folder, model(two_bit_parts(), 25));
+  const Value w = graph.find_value("w");
+  // Another meaning, of 8 bits.
+  UniformType wide = *graph.type(w).uniform();
+  wide.storage = ElementType::int8;
+  wide.storage_bits = 0;
+  wide.storage_min = -128;
+  wide.storage_max = 127;
+  wide.zero_points = {};
+  const std::vector<std::int8_t> codes{100, 1, -2, -100, 1};
+  graph.set_constant(
+      w.node,
+      Constant::from_values(ElementType::int8, Shape{5}, std::span<const std::int8_t>(codes)),
+      std::make_shared<const UniformType>(wide));
+  REQUIRE(write_onnx(graph, folder / "wide.onnx"));
+  const auto read = read_onnx(folder / "wide.onnx");
   REQUIRE(read);
   CHECK(values_of<std::int8_t>(*read->constant(read->find_value("w").node)) == codes);
 }

@@ -174,6 +174,42 @@ TEST_CASE("damage is named with its place") {
   }
 }
 
+TEST_CASE("codes of 2 bits are held against what the file says of them") {
+  struct Case {
+    std::string_view message;
+    std::function<void(schema::ModelT&)> change;
+  };
+  const auto contents = [](schema::ModelT& model) -> std::vector<std::uint8_t>& {
+    return model.buffers[tensor_of(model, "w").buffer]->data;
+  };
+  const std::vector<Case> cases{
+      {"8 bytes for 36 elements of i2", [&](schema::ModelT& model) { contents(model).resize(8); }},
+      {"10 bytes for 36 elements of i2",
+       [&](schema::ModelT& model) { contents(model).resize(10); }},
+      {"9 bytes for 72 elements of i2",
+       [](schema::ModelT& model) { tensor_of(model, "w").shape[0] = 4; }},
+      {"a zero point of 2",
+       [](schema::ModelT& model) { tensor_of(model, "w").quantization->zero_point[0] = 2; }},
+      {"a type that is not read",
+       [](schema::ModelT& model) { tensor_of(model, "w").quantization = nullptr; }},
+  };
+  const auto make_narrow = [&](schema::ModelT& model) {
+    tensor_of(model, "w").type = schema::TensorType::INT2;
+    contents(model).resize(9);
+  };
+  schema::ModelT good = small_model();
+  make_narrow(good);
+  CHECK(graph_of(bytes_of(good)).type(graph_of(bytes_of(good)).find_value("w")).is_quantized());
+  for (const Case& test : cases) {
+    CAPTURE(test.message);
+    schema::ModelT model = small_model();
+    make_narrow(model);
+    test.change(model);
+    const Error error = error_of(bytes_of(model));
+    CHECK_MESSAGE(to_string(error).find(test.message) != std::string::npos, to_string(error));
+  }
+}
+
 TEST_CASE("what is not read is refused") {
   CHECK(error_after([](schema::ModelT& model) {
           model.subgraphs.push_back(std::make_unique<schema::SubGraphT>());

@@ -224,6 +224,91 @@ output(%y)
   CHECK(*codes_read == std::vector<std::int64_t>{1, -2, 3, 4, 5, 6, 7, -7});
 }
 
+namespace {
+
+/// The version that the file asks for of an operator.
+std::int32_t version_of(const schema::ModelT& model, schema::BuiltinOperator code) {
+  for (const auto& kind : model.operator_codes) {
+    if (kind->builtin_code == code) return kind->version;
+  }
+  return 0;
+}
+
+/// The codes of `w` as they are read back, and that they have 2 bits.
+std::vector<std::int64_t> two_bit_codes(const schema::ModelT& model) {
+  const Graph graph = graph_of(bytes_of(model));
+  const Value w = graph.find_value("w");
+  const UniformType& type = *graph.type(w).uniform();
+  CHECK(type.storage == ElementType::int4);
+  CHECK(type.storage_bits == 2);
+  CHECK(type.storage_min == -2);
+  CHECK(type.storage_max == 1);
+  const auto codes = read_integers(*graph.constant(w.node));
+  REQUIRE(codes);
+  return *codes;
+}
+
+}  // namespace
+
+TEST_CASE("weights of 2 bits lie in fours") {
+  // Beside codes of 8 bits: 9 of them, in whole bytes and one that is used in part.
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x3x!quant.uniform<i8:f32, 0.5>> = input()
+%w: tensor<3x3x!quant.uniform<i2:f32:0, {0.25, 0.5, 1.0}>> = constant() [1, -2, 0, -1, 1, 1, -1, -2, 1]
+%y: tensor<1x3x!quant.uniform<i8:f32, 1.0>> = gemm(%x, %w) {transB = 1}
+output(%y)
+)")));
+  CHECK(operators_of(model) == Names{"FULLY_CONNECTED"});
+  CHECK(version_of(model, schema::BuiltinOperator::FULLY_CONNECTED) == 14);
+  const schema::TensorT& dense = tensor_of(model, "w");
+  CHECK(dense.type == schema::TensorType::INT2);
+  CHECK(model.buffers[dense.buffer]->data ==
+        std::vector<std::uint8_t>{0b11'00'10'01, 0b10'11'01'01, 0b01});
+  CHECK(two_bit_codes(model) == std::vector<std::int64_t>{1, -2, 0, -1, 1, 1, -1, -2, 1});
+  // Beside real numbers, of one scale; the range alone tells.
+  model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x2x2x2xf32> = input()
+%w: tensor<1x2x1x1x!quant.uniform<i4<-1:1>:f32, 0.25>> = constant() [1, -1]
+%r: tensor<1x2x1x1xf32> = dequantize(%w)
+%y: tensor<1x1x2x2xf32> = conv(%x, %r)
+output(%y)
+)")));
+  CHECK(version_of(model, schema::BuiltinOperator::DEQUANTIZE) == 7);
+  const schema::TensorT& filter = tensor_of(model, "w");
+  CHECK(filter.type == schema::TensorType::INT2);
+  CHECK(model.buffers[filter.buffer]->data == std::vector<std::uint8_t>{0b11'01});
+  CHECK(two_bit_codes(model) == std::vector<std::int64_t>{1, -1});
+}
+
+TEST_CASE("weights of 2 bits that some kernel wants in 4 are in 4 for all") {
+  const std::string_view convolution = R"(graph {}
+%x: tensor<1x2x2x2x!quant.uniform<i8:f32, 0.5>> = input()
+%w: tensor<2x2x1x1x!quant.uniform<i2:f32:0, {0.25, 0.5}>> = constant() [1, -2, 0, -1]
+%y: tensor<1x2x2x2x!quant.uniform<i8:f32, 1.0>> = conv(%x, %w)
+output(%y)
+)";
+  schema::ModelT model = model_of(bytes_of(graph_of(convolution)));
+  CHECK(tensor_of(model, "w").type == schema::TensorType::INT4);
+  CHECK(version_of(model, schema::BuiltinOperator::CONV_2D) == 7);
+  model = model_of(bytes_of(graph_of(std::string(convolution) + R"(%f: tensor<1x2x2x2xf32> = input()
+%r: tensor<2x2x1x1xf32> = dequantize(%w)
+%z: tensor<1x2x2x2xf32> = conv(%f, %r)
+output(%z)
+)")));
+  CHECK(version_of(model, schema::BuiltinOperator::DEQUANTIZE) == 6);
+  for (const auto& tensor : main_of(model).tensors) {
+    CHECK(tensor->type != schema::TensorType::INT2);
+  }
+  // Three bits are no two.
+  model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x2x!quant.uniform<i8:f32, 0.5>> = input()
+%w: tensor<2x2x!quant.uniform<i3:f32, 0.25>> = constant() [1, 0, 1, 0]
+%y: tensor<1x2x!quant.uniform<i8:f32, 1.0>> = gemm(%x, %w) {transB = 1}
+output(%y)
+)")));
+  CHECK(tensor_of(model, "w").type == schema::TensorType::INT4);
+}
+
 TEST_CASE("a weight that is an output, too, is given as real values") {
   schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<1x2xf32> = input()

@@ -40,5 +40,39 @@ TEST_CASE("kernels: halves are packed low one first, and come back with their si
   }
 }
 
+TEST_CASE(
+    "kernels: codes of 2 and 4 bits are packed low ones first, and come back with their sign") {
+  std::mt19937 random(2);
+  for (const int bits : {2, 4}) {
+    const int each = 8 / bits;
+    const int count_of_codes = 1 << bits;
+    for (std::size_t count = 0; count < 40; ++count) {
+      std::vector<std::byte> codes(count);
+      for (std::byte& code : codes) code = static_cast<std::byte>(random() & 0xffU);
+      // As digits of numbers.
+      std::vector<int> numbers((count + static_cast<std::size_t>(each) - 1) /
+                               static_cast<std::size_t>(each));
+      for (std::size_t i = count; i-- > 0;) {
+        int& number = numbers[i / static_cast<std::size_t>(each)];
+        number = number * count_of_codes + static_cast<int>(codes[i]) % count_of_codes;
+      }
+      std::vector<std::byte> packed(numbers.size(), std::byte{0xAA});
+      kernels::pack_bits(codes.data(), count, bits, packed.data());
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        CHECK(static_cast<int>(packed[i]) == numbers[i]);
+      }
+      for (const bool is_signed : {false, true}) {
+        std::vector<std::byte> unpacked(count, std::byte{0xAA});
+        kernels::unpack_bits(packed.data(), count, bits, is_signed, unpacked.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const int code = static_cast<int>(codes[i]) % count_of_codes;
+          const bool is_negative = is_signed && code >= count_of_codes / 2;
+          CHECK(unpacked[i] == static_cast<std::byte>(is_negative ? code - count_of_codes : code));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace quadrant

@@ -109,6 +109,18 @@ TEST_CASE("zero points and weights") {
   CHECK_FALSE(takes("CONV_2D", uint8, int8));
   CHECK_FALSE(takes("DEPTHWISE_CONV_2D", int16, int4));
   CHECK_FALSE(takes("TRANSPOSE_CONV", int8, int4));
+  // Of 2 bits.
+  for (const auto data : {int8, int16}) {
+    CHECK(litert_kernel("FULLY_CONNECTED").takes_weights(data, int2));
+    for (const char* const kernel :
+         {"CONV_2D", "DEPTHWISE_CONV_2D", "TRANSPOSE_CONV", "BATCH_MATMUL"}) {
+      CHECK_FALSE(litert_kernel(kernel).takes_weights(data, int2));
+    }
+  }
+  CHECK_FALSE(litert_kernel("FULLY_CONNECTED").takes_weights(uint8, int2));
+  for (const auto& kernel : litert::kernels) {
+    CHECK(((kernel.codes & litert::i2) != 0) == (kernel.name == "DEQUANTIZE"));
+  }
 }
 
 TEST_CASE("the browsers' converter knows fewer codes, and fixes tanh of 8 bits") {
