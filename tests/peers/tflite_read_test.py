@@ -245,7 +245,8 @@ def check_two_bits(shape, scale, dtype):
         same(expected, wide, "LiteRT", 0)
         done = quadrant("convert", folder / "m.tflite", folder / "n.tflite")
         assert done.returncode == 0, done.stderr
-        same(run_litert(folder / "n.tflite", {"t0": data.values}), expected, "TFLite", 0)
+        # There is a bias of 0 then, beside which LiteRT rounds sums of 16 bits otherwise.
+        same(run_litert(folder / "n.tflite", {"t0": data.values}), expected, "TFLite", int(dtype == np.int16))
         (before,), (after,) = ([tensor[:3] for tensor in tensors_of(folder / f"{name}.tflite").values()
                                 if tensor[0] == "INT2"] for name in "mn")
         assert before == after
