@@ -1,12 +1,42 @@
 #include "numerics/code_values.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 namespace quadrant::inline v0 {
+namespace {
+
+/// The float behind a level, as kernels::LevelSet has them.
+double next_float(double level, int mantissa_bits, double least_normal) noexcept {
+  constexpr int all_bits = 52;
+  const double moved = level < least_normal ? least_normal : 0;
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(level + moved);
+  return std::bit_cast<double>(bits + (std::uint64_t{1} << (all_bits - mantissa_bits))) - moved;
+}
+
+/// Of how many bits below the first one they are all floats from 0 on; 0 for other levels, and for
+/// few, which are looked at one after the other as fast.
+int mantissa_bits_of(std::span<const double> from_zero) noexcept {
+  constexpr std::size_t few = 16;
+  constexpr int most = 4;
+  if (from_zero.size() <= few || from_zero[0] != 0) return 0;
+  for (int bits = 1; bits <= most; ++bits) {
+    const double least_normal = std::ldexp(from_zero[1], bits);
+    const auto is_next = [&](double level, double next) {
+      return next_float(level, bits, least_normal) == next;
+    };
+    if (std::ranges::equal(from_zero.first(from_zero.size() - 1), from_zero.subspan(1), is_next)) {
+      return bits;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 CodeValues::CodeValues(const NumberCode& code, std::int64_t zero_point)
     : bits_(bit_width(code)), zero_point_(static_cast<double>(zero_point)) {
@@ -59,11 +89,14 @@ void CodeValues::finish() {
   from_zero_.clear();
   std::ranges::copy_if(values_, std::back_inserter(from_zero_),
                        [](double value) { return value >= 0; });
+  mantissa_bits_ = is_symmetric_ ? mantissa_bits_of(from_zero_) : 0;
+  least_normal_ = mantissa_bits_ > 0 ? std::ldexp(from_zero_[1], mantissa_bits_) : 0;
 }
 
 kernels::LevelSet CodeValues::levels() const noexcept {
   const std::vector<double>& used = is_symmetric_ ? from_zero_ : values_;
-  return {used.data(), used.size(), is_linear_, is_symmetric_, low_, high_};
+  return {used.data(), used.size(), is_linear_,     is_symmetric_,
+          low_,        high_,       mantissa_bits_, least_normal_};
 }
 
 CodeValues CodeValues::mirrored() const {

@@ -71,6 +71,8 @@ class CodeValues {
   double least_step_ = 1;
   bool is_linear_ = false;
   bool is_symmetric_ = false;
+  int mantissa_bits_ = 0;  ///< as in kernels::LevelSet
+  double least_normal_ = 0;
   int bits_ = 0;
   bool is_signed_ = false;
   double zero_point_ = 0;

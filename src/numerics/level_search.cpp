@@ -13,6 +13,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::size_t few_values = 512;
+constexpr std::size_t compared_at_once = 4;
 constexpr unsigned half_octave = 22;         // bits of a float below those that tell them apart
 constexpr double rounding_of_gains = 1e-13;  // as a part of the power
 
@@ -62,6 +63,48 @@ void LevelSearch::load(std::span<const float> values, std::span<const float> wei
     weights_before_.push_back(weights_before_.back() + h);
     sums_before_.push_back(sums_before_.back() + h * static_cast<double>(values[i]));
   }
+  find_parts();
+}
+
+void LevelSearch::find_parts() {
+  constexpr double parts_of_a_value = 2;
+  most_parts_ = parts_of_a_value * static_cast<double>(count_);
+  const double range = static_cast<double>(sorted_.back()) - static_cast<double>(sorted_.front());
+  parts_ = range > 0 ? most_parts_ / range : 0;
+  begins_.clear();
+  for (std::size_t i = 0; i < count_; ++i) {
+    const std::size_t part = part_of(static_cast<double>(sorted_[i]));
+    if (begins_.size() <= part) begins_.resize(part + 1, static_cast<std::uint32_t>(i));
+  }
+  begins_.push_back(static_cast<std::uint32_t>(count_));
+  sorted_.insert(sorted_.end(), compared_at_once, std::numeric_limits<float>::infinity());
+}
+
+// Of two values, the larger one has no lower part: each step of this keeps the order.
+std::size_t LevelSearch::part_of(double value) const noexcept {
+  const double place = (value - static_cast<double>(sorted_.front())) * parts_;
+  return static_cast<std::size_t>(std::clamp(place, 0.0, most_parts_));
+}
+
+std::size_t LevelSearch::count_below(double bound) const noexcept {
+  const std::size_t part = part_of(bound);
+  if (part + 1 >= begins_.size()) return count_;
+  const std::size_t begin = begins_[part];
+  const float* const values = sorted_.data() + begin;
+  const std::size_t count = begins_[part + 1] - begin;
+  const auto is_below = [](float value, double limit) {
+    return static_cast<double>(value) < limit;
+  };
+  if (count > compared_at_once) {
+    return begin + static_cast<std::size_t>(
+                       std::lower_bound(values, values + count, bound, is_below) - values);
+  }
+  // Those behind the part are not below.
+  std::size_t below = 0;
+  for (std::size_t i = 0; i < compared_at_once; ++i) {
+    below += static_cast<std::size_t>(is_below(values[i], bound));
+  }
+  return begin + below;
 }
 
 void LevelSearch::shift_by(double shift) noexcept { shift_ = shift; }
@@ -97,10 +140,8 @@ double LevelSearch::gain_of_sorted(const CodeValues& codes, double scale) const 
     std::size_t end = count_;
     if (j + 1 < levels) {
       const double threshold = scale * (level(j) + level(j + 1)) / 2 - shift_;
-      const auto at = std::lower_bound(
-          sorted_.begin() + static_cast<std::ptrdiff_t>(begin), sorted_.end(), threshold,
-          [](float value, double bound) { return static_cast<double>(value) < bound; });
-      end = static_cast<std::size_t>(at - sorted_.begin());
+      if (static_cast<double>(sorted_[begin]) >= threshold) continue;  // which adds nothing
+      end = count_below(threshold);
     }
     const double h = weights_before_[end] - weights_before_[begin];
     const double hw = sums_before_[end] - sums_before_[begin] + shift_ * h;

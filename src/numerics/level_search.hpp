@@ -79,6 +79,10 @@ class LevelSearch {
     double bound = 0;
   };
 
+  void find_parts();
+  [[nodiscard]] std::size_t part_of(double value) const noexcept;
+  /// How many are below it.
+  [[nodiscard]] std::size_t count_below(double bound) const noexcept;
   [[nodiscard]] double gain_of_sorted(const CodeValues& codes, double scale) const;
   [[nodiscard]] double least_scale(const CodeValues& codes, double cost) const noexcept;
   [[nodiscard]] double least_scale_of_range(double cost) const noexcept;
@@ -109,9 +113,13 @@ class LevelSearch {
   std::int32_t largest_bits_ = 0;    ///< of the largest magnitude
   std::array<double, 16> powers_{};  ///< sum h w^2 of each half octave below it, and of the rest
   // Of many: in ascending order, with the sums of those before.
-  std::vector<float> sorted_;
+  std::vector<float> sorted_;  ///< and a few infinite ones behind
   std::vector<double> weights_before_;
   std::vector<double> sums_before_;
+  // Where values begin that lie in one of as many equal parts of their range, or above it.
+  std::vector<std::uint32_t> begins_;
+  double parts_ = 0;       ///< of one
+  double most_parts_ = 0;  ///< of all
 
   const IntegerCode* code_ = nullptr;  ///< of which any may be the zero point
   double best_gain_ = 0;

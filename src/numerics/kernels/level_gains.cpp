@@ -6,6 +6,7 @@
 #include <hwy/highway.h>
 
 #include <array>
+#include <cstdint>
 
 HWY_BEFORE_NAMESPACE();
 namespace quadrant::inline v0::kernels::HWY_NAMESPACE {
@@ -17,11 +18,32 @@ using GainDoubles = hn::CappedTag<double, gain_sums>;
 using GainFloats = hn::Rebind<float, GainDoubles>;
 using GainVec = hn::Vec<GainDoubles>;
 
+// What the better of both neighbours of each x gains among levels that are floats, x2 = 2 x not
+// negative. Any other level gains less than one of them by at least the square of the distance
+// between the two, a 2^-10th of x^2: no rounding hides that, so that the largest is the same number
+// as of all levels.
+HWY_INLINE GainVec gain_of_floats(const LevelSet& levels, GainVec x2) {
+  const GainDoubles doubles;
+  const hn::RebindToUnsigned<GainDoubles> bits;
+  constexpr int all_bits = 52;
+  const std::uint64_t last = std::uint64_t{1} << (all_bits - levels.mantissa_bits);
+  const auto least = hn::Set(doubles, levels.least_normal);
+  const auto high = hn::Set(doubles, levels.high);
+  const auto x = hn::Mul(x2, hn::Set(doubles, 0.5));
+  // From the least normal one to its double, where steps are as below it.
+  const auto moved = hn::IfThenElseZero(hn::Lt(x, least), least);
+  const auto below = hn::And(hn::BitCast(bits, hn::Add(x, moved)), hn::Set(bits, ~(last - 1)));
+  const auto above = hn::Add(below, hn::Set(bits, last));
+  const auto lower = hn::Min(hn::Sub(hn::BitCast(doubles, below), moved), high);
+  const auto upper = hn::Min(hn::Sub(hn::BitCast(doubles, above), moved), high);
+  return hn::Max(hn::Mul(lower, hn::Sub(x2, lower)), hn::Mul(upper, hn::Sub(x2, upper)));
+}
+
 // No multiplication is fused with an addition: processors without that would differ.
-template <bool linear, bool symmetric>
+template <bool linear, bool symmetric, bool floats = false>
 HWY_INLINE double sum_of_gains(const WeightedValues& of, const LevelSet& levels, double inverse) {
   const GainDoubles doubles;
-  const GainFloats floats;
+  const GainFloats singles;
   constexpr std::size_t lanes_at_most = gain_sums;
   const std::size_t lanes = hn::Lanes(doubles);
   const auto shift = hn::Set(doubles, of.shift);
@@ -30,7 +52,7 @@ HWY_INLINE double sum_of_gains(const WeightedValues& of, const LevelSet& levels,
   alignas(64) std::array<double, lanes_at_most> sums{};
   for (std::size_t i = 0; i < of.count; i += gain_sums) {
     for (std::size_t part = 0; part < gain_sums; part += lanes) {
-      const auto w = hn::PromoteTo(doubles, hn::LoadU(floats, of.values + i + part));
+      const auto w = hn::PromoteTo(doubles, hn::LoadU(singles, of.values + i + part));
       auto x2 = hn::Mul(hn::Add(w, shift), twice);
       if constexpr (symmetric) x2 = hn::Abs(x2);
       GainVec gain;
@@ -39,6 +61,8 @@ HWY_INLINE double sum_of_gains(const WeightedValues& of, const LevelSet& levels,
         q = hn::Min(hn::Max(q, hn::Set(doubles, levels.low)), hn::Set(doubles, levels.high));
         q = hn::Sub(hn::Add(q, rounder), rounder);
         gain = hn::Mul(q, hn::Sub(x2, q));
+      } else if constexpr (floats) {
+        gain = gain_of_floats(levels, x2);
       } else {
         auto level = hn::Set(doubles, levels.values[0]);
         gain = hn::Mul(level, hn::Sub(x2, level));
@@ -47,7 +71,7 @@ HWY_INLINE double sum_of_gains(const WeightedValues& of, const LevelSet& levels,
           gain = hn::Max(gain, hn::Mul(level, hn::Sub(x2, level)));
         }
       }
-      const auto h = hn::PromoteTo(doubles, hn::LoadU(floats, of.weights + i + part));
+      const auto h = hn::PromoteTo(doubles, hn::LoadU(singles, of.weights + i + part));
       const auto sum = hn::Load(doubles, sums.data() + part);
       hn::Store(hn::Add(sum, hn::Mul(h, gain)), doubles, sums.data() + part);
     }
@@ -57,6 +81,7 @@ HWY_INLINE double sum_of_gains(const WeightedValues& of, const LevelSet& levels,
 
 double level_gain(const WeightedValues& of, const LevelSet& levels, double inverse) {
   if (levels.is_linear) return sum_of_gains<true, false>(of, levels, inverse);
+  if (levels.mantissa_bits > 0) return sum_of_gains<false, true, true>(of, levels, inverse);
   if (levels.is_symmetric) return sum_of_gains<false, true>(of, levels, inverse);
   return sum_of_gains<false, false>(of, levels, inverse);
 }

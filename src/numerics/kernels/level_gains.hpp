@@ -13,6 +13,10 @@ struct LevelSet {
   bool is_symmetric = false;  ///< with each its opposite
   double low = 0;
   double high = 0;
+  /// Of symmetric ones that are floats, all from 0 to `high`: an octave has 2^mantissa_bits of them
+  /// from `least_normal` on, and below they lie as close as in the first. 0: they are others.
+  int mantissa_bits = 0;
+  double least_normal = 0;
 };
 
 /// Values, of a count that is a multiple of 8, each with its weight; `shift` is added first.
