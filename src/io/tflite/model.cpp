@@ -216,8 +216,14 @@ void Model::store_in_two_bits() {
     std::uint64_t count = 1;
     for (const std::int32_t extent : held.shape) count *= static_cast<std::uint64_t>(extent);
     std::vector<std::uint8_t>& data = model_.buffers[held.buffer]->data;
-    data = packed(ElementType::int2,
-                  unpacked(ElementType::int4, count, std::as_bytes(std::span(data))));
+    const auto codes = unpacked(ElementType::int4, count, std::as_bytes(std::span(data)));
+    const IntegerRange all = code_range(2, true);
+    const auto fits = [&](std::byte code) {
+      const auto value = std::to_integer<std::int8_t>(code);
+      return value >= all.min && value <= all.max;
+    };
+    if (!std::ranges::all_of(codes, fits)) continue;  // other codes than its type says
+    data = packed(ElementType::int2, codes);
     held.type = schema::TensorType::INT2;
   }
 }

@@ -299,6 +299,14 @@ output(%z)
   for (const auto& tensor : main_of(model).tensors) {
     CHECK(tensor->type != schema::TensorType::INT2);
   }
+  // Codes that are not what the type says stay what they are.
+  model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x2x!quant.uniform<i8:f32, 0.5>> = input()
+%w: tensor<2x2x!quant.uniform<i4<-1:1>:f32, 0.25>> = constant() [1, 5, -1, 0]
+%y: tensor<1x2x!quant.uniform<i8:f32, 1.0>> = gemm(%x, %w) {transB = 1}
+output(%y)
+)")));
+  CHECK(tensor_of(model, "w").type == schema::TensorType::INT4);
   // Three bits are no two.
   model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<1x2x!quant.uniform<i8:f32, 0.5>> = input()
