@@ -15,8 +15,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::int64_t offset = 128;
-
 using TypePtr = std::shared_ptr<const UniformType>;
 
 class Search {
@@ -99,27 +97,36 @@ class Search {
   std::vector<Value> pending_;
 };
 
-// A byte and the byte 128 before or behind it, which differ in their first bit.
+// Codes that are so many more, modulo 256.
 class ShiftedBytes final : public ConstantSource {
  public:
-  explicit ShiftedBytes(Constant codes) : codes_(std::move(codes)) {}
+  ShiftedBytes(Constant codes, std::int64_t step)
+      : codes_(std::move(codes)), step_(static_cast<std::uint8_t>(step)) {}
 
   [[nodiscard]] Expected<void> read(std::uint64_t start, std::span<std::byte> out) const override {
     QUADRANT_CHECK(codes_.read(start, out));
-    for (std::byte& code : out) code ^= std::byte{0x80};
+    for (std::byte& code : out) {
+      code = static_cast<std::byte>(std::to_integer<std::uint8_t>(code) + step_);
+    }
     return {};
   }
 
  private:
   Constant codes_;
+  std::uint8_t step_;
 };
 
+// What codes are more when they lose or get a sign.
+std::int64_t step_of(const UniformType& type) {
+  const std::int64_t half = std::int64_t{1} << (declared_bits(type) - 1);
+  return has_signed_codes(type) ? half : -half;
+}
+
 Expected<TypePtr> shifted(const UniformType& type) {
-  QUADRANT_ASSERT(type.storage == ElementType::int8 || type.storage == ElementType::uint8);
-  const bool gains_sign = type.storage == ElementType::uint8;
-  const std::int64_t step = gains_sign ? -offset : offset;
+  QUADRANT_ASSERT(declared_bits(type) <= 8);
+  const std::int64_t step = step_of(type);
   UniformType changed = type;
-  changed.storage = gains_sign ? ElementType::int8 : ElementType::uint8;
+  changed.storage = storage_element(declared_bits(type), !has_signed_codes(type));
   changed.storage_min += step;
   changed.storage_max += step;
   QUADRANT_TRY(auto zeros, read_zero_points(type));
@@ -145,11 +152,13 @@ Expected<void> change_sign(Graph& graph, const std::unordered_set<Value>& codes)
     QUADRANT_TRY(type, shifted(*graph.type(value).uniform()));
   }
   for (const Value value : codes) {
-    const TypePtr& type = types[graph.type(value).uniform()];
+    const TypePtr before = graph.type(value).uniform();
+    const TypePtr& type = types[before];
     if (const Constant* const held = graph.constant(value.node)) {
       graph.set_constant(
           value.node,
-          Constant::deferred(type->storage, held->shape(), std::make_shared<ShiftedBytes>(*held)),
+          Constant::deferred(type->storage, held->shape(),
+                             std::make_shared<ShiftedBytes>(*held, step_of(*before))),
           type);
     } else {
       graph.set_type(value, {type->storage, graph.type(value).shape, type});

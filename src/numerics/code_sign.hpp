@@ -1,5 +1,5 @@
-// Bytes with a sign and without: codes 128 apart, and so are their zero points. They stand for the
-// same real numbers.
+// Codes of up to 8 bits with a sign and without: half their range apart, 128 for 8 bits, and so are
+// their zero points. They stand for the same real numbers.
 #pragma once
 
 #include <functional>
@@ -10,17 +10,17 @@
 
 namespace quadrant::inline v0 {
 
-/// The values of storage type `storage` (int8 or uint8) whose codes nobody sees but a `quantize` or
-/// a constant that makes them, moves, and a `dequantize` that reads them; where moves connect
+/// The values of storage type `storage` (of 4 or 8 bits) whose codes nobody sees but a `quantize`
+/// or a constant that makes them, moves, and a `dequantize` that reads them; where moves connect
 /// several, all of them are such. Those that the model takes or gives, or that an operation reads
 /// as plain integers, are not. `is_ours`: whether a `quantize` or constant may make other codes.
 /// Linear.
 [[nodiscard]] std::unordered_set<Value> free_codes(const Graph& graph, ElementType storage,
                                                    const std::function<bool(NodeId)>& is_ours);
 
-/// Turns these codes of int8 into uint8, and of uint8 into int8. `codes`: all that moves connect,
-/// as `free_codes` finds them. Weights are computed while they are read. Fails where zero points
-/// cannot be read, and changes nothing then.
+/// Turns these codes with a sign into ones without, and the other way round. `codes`: all that
+/// moves connect, as `free_codes` finds them. Weights are computed while they are read. Fails where
+/// zero points cannot be read, and changes nothing then.
 [[nodiscard]] Expected<void> change_sign(Graph& graph, const std::unordered_set<Value>& codes);
 
 }  // namespace quadrant::inline v0

@@ -108,3 +108,26 @@ TEST_CASE("without a sign, codes, their ends and zero points are 128 more; back 
   CHECK(read_integers(*graph.constant(weight.node)).value() ==
         std::vector<std::int64_t>{-128, -1, 0, 1, 2, 127});
 }
+
+TEST_CASE("codes of fewer bits are half of their range apart") {
+  Graph graph = parsed(R"(
+%w: tensor<4x!quant.uniform<u4:f32, 0.5:15>> = constant() [0, 7, 8, 15]
+%n: tensor<4x!quant.uniform<u2:f32:0, {0.5, 1.0:1, 2.0:2, 4.0:3}>> = constant() [0, 1, 2, 3]
+%a: tensor<4xf32> = dequantize(%w)
+%b: tensor<4xf32> = dequantize(%n)
+output(%a)
+output(%b)
+)");
+  REQUIRE(change_sign(graph, free_codes(graph, ElementType::uint4, is_anything)));
+  CHECK(type_of(graph, "w") == "tensor<4x!quant.uniform<i4:f32, 0.5:7>>");
+  CHECK(type_of(graph, "n") == "tensor<4x!quant.uniform<i2:f32:0, {0.5:-2, 1.0:-1, 2.0, 4.0:1}>>");
+  const auto codes = [&](std::string_view name) {
+    return *read_integers(*graph.constant(graph.find_value(name).node));
+  };
+  CHECK(codes("w") == std::vector<std::int64_t>{-8, -1, 0, 7});
+  CHECK(codes("n") == std::vector<std::int64_t>{-2, -1, 0, 1});
+  REQUIRE(change_sign(graph, free_codes(graph, ElementType::int4, is_anything)));
+  CHECK(type_of(graph, "w") == "tensor<4x!quant.uniform<u4:f32, 0.5:15>>");
+  CHECK(codes("w") == std::vector<std::int64_t>{0, 7, 8, 15});
+  CHECK(codes("n") == std::vector<std::int64_t>{0, 1, 2, 3});
+}

@@ -39,17 +39,18 @@ def contents_of(values):
 
 
 def tensors_of(path):
-    """By name: the type's name, shape, contents as bytes, and scales with their axis, of a file's tensors."""
+    """By name: the type's name, shape, contents as bytes, scales, zero points and their axis, of a file's tensors."""
     model = schema.Model.GetRootAs(path.read_bytes())
     graph = model.Subgraphs(0)
     names = {number: name for name, number in vars(schema.TensorType).items() if isinstance(number, int)}
     found = {}
     for tensor in map(graph.Tensors, range(graph.TensorsLength())):
         data, quantization = model.Buffers(tensor.Buffer()).DataAsNumpy(), tensor.Quantization()
-        scales = quantization.ScaleAsNumpy() if quantization and quantization.ScaleLength() else np.float32([])
         found[tensor.Name().decode()] = (names[tensor.Type()], tuple(tensor.ShapeAsNumpy()),
-                                         b"" if isinstance(data, int) else data.tobytes(), scales,
-                                         quantization.QuantizedDimension() if quantization else 0)
+                                         b"" if isinstance(data, int) else data.tobytes())
+        if quantization and quantization.ScaleLength():
+            found[tensor.Name().decode()] += (quantization.ScaleAsNumpy(), quantization.ZeroPointAsNumpy(),
+                                              quantization.QuantizedDimension())
     return found
 
 

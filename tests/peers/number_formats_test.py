@@ -333,7 +333,8 @@ def test_powers_of_two_as_scales_are_float16_where_it_has_them():
 
 # --- 2 bits --------------------------------------------------------------------------------------------
 
-TWO_BITS = ["i2 * f32[channel] : f32", "i2 * f32[tensor] : f32", "i2<-1:1> * f32[channel] : f32"]
+TWO_BITS = ["i2 * f32[channel] : f32", "i2 * f32[tensor] : f32", "i2<-1:1> * f32[channel] : f32",
+            "(u2 - z) * f32[channel] : f32", "(u2 - z) * f32[tensor] : f32"]
 
 
 def deconvolution(inputs, outputs):
@@ -371,12 +372,13 @@ def check_two_bits(name, case):
         target = written(folder, path, name, "tflite")
         stored = [tensor for tensor in tensors_of(target).values() if tensor[0] == "INT2"]
         assert len(stored) == 1, tensors_of(target)
-        _, shape, contents, scales, axis = stored[0]
+        _, shape, contents, scales, zeros, axis = stored[0]
         assert len(contents) == -(-w.size // 4)
         codes = in_two_bits(contents, shape)
         extents = [-1 if i == axis and scales.size > 1 else 1 for i in range(len(shape))]
         expected = run_text(folder, written(folder, path, name, "qd"), feeds)
-        assert np.array_equal(np.sort((codes * scales.reshape(extents)).ravel()), np.sort(of_result(expected).ravel()))
+        weights = (codes - zeros.reshape(extents)).astype(np.float32) * scales.reshape(extents)
+        assert np.array_equal(np.sort(weights.ravel()), np.sort(of_result(expected).ravel()))
         for optimised in (False, True):
             found = next(iter(run_litert(target, feeds, optimised).values()))
             assert np.array_equal(found, expected), f"optimised: {optimised}"
@@ -461,6 +463,19 @@ def test_two_bits_of_other_tools_are_read():
                     label = f"{np.dtype(dtype)}, {shape}, {axis}, {block}, zero points: {has_zeros}"
                     yield label, check_two_bits_of_others, dtype, shape, axis, block, has_zeros, True
     yield "int32_data", check_two_bits_of_others, ml_dtypes.int2, (5, 3), 1, 0, True, False
+
+
+def test_codes_without_a_sign_get_one_in_tflite():
+    graph, feeds, _, _, _ = MODELS["gemm"]
+    for name, element in (("(u4 - z) * f32[channel] : f32", "INT4"), ("(u3 - z) * f32[tensor] : f32", "INT4")):
+        with scratch() as folder:
+            path = folder / "model.onnx"
+            path.write_bytes(graph.SerializeToString())
+            target = written(folder, path, name, "tflite")
+            assert element in {tensor[0] for tensor in tensors_of(target).values()}
+            expected = run_text(folder, written(folder, path, name, "qd"), feeds)
+            for optimised in (False, True):
+                assert np.array_equal(next(iter(run_litert(target, feeds, optimised).values())), expected)
 
 
 # --- what runtimes make of it --------------------------------------------------------------------------

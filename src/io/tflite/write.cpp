@@ -4,11 +4,22 @@
 #include "ir/explicit_formats.hpp"
 #include "ir/fold_moves.hpp"
 #include "ir/scales.hpp"
+#include "numerics/code_sign.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/aliases.hpp"
 #include "quadrant/support/file_transaction.hpp"
 
 namespace quadrant::inline v0 {
+
+namespace {
+
+/// DEQUANTIZE takes codes of 4 and 2 bits with a sign alone.
+void give_sign_to_weights(Graph& graph) {
+  const auto is_weight = [&](NodeId maker) { return graph.constant(maker) != nullptr; };
+  tflite::value_of(change_sign(graph, free_codes(graph, ElementType::uint4, is_weight)));
+}
+
+}  // namespace
 
 Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWriteOptions& options,
                                               TfliteWriteReport* report) {
@@ -19,6 +30,7 @@ Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWr
     tflite::value_of(resolve_aliases(prepared));
     tflite::value_of(make_formats_explicit(prepared, options.sink));
     tflite::value_of(fold_moved_codes(prepared));
+    give_sign_to_weights(prepared);
     std::vector<std::byte> bytes = tflite::Lowering(std::move(prepared), options, made).run();
     made.file_bytes = bytes.size();
     if (report) *report = std::move(made);

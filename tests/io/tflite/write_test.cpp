@@ -280,6 +280,27 @@ output(%y)
   CHECK(two_bit_codes(model) == std::vector<std::int64_t>{1, -1});
 }
 
+TEST_CASE("weights of few bits without a sign get one") {
+  schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
+%x: tensor<1x2xf32> = input()
+%w: tensor<2x2x!quant.uniform<u2:f32:0, {0.25:3, 0.5}>> = constant() [0, 1, 2, 3]
+%r: tensor<2x2xf32> = dequantize(%w)
+%v: tensor<2x2x!quant.uniform<u4:f32, 0.25:8>> = constant() [0, 8, 9, 15]
+%s: tensor<2x2xf32> = dequantize(%v)
+%h: tensor<1x2xf32> = gemm(%x, %r) {transB = 1}
+%y: tensor<1x2xf32> = gemm(%h, %s) {transB = 1}
+output(%y)
+)")));
+  const schema::TensorT& narrow = tensor_of(model, "w");
+  CHECK(narrow.type == schema::TensorType::INT2);
+  CHECK(narrow.quantization->zero_point == std::vector<std::int64_t>{1, -2});
+  CHECK(model.buffers[narrow.buffer]->data == std::vector<std::uint8_t>{0b01'00'11'10});
+  const schema::TensorT& wide = tensor_of(model, "v");
+  CHECK(wide.type == schema::TensorType::INT4);
+  CHECK(wide.quantization->zero_point == std::vector<std::int64_t>{0});
+  CHECK(model.buffers[wide.buffer]->data == std::vector<std::uint8_t>{0x08, 0x71});
+}
+
 TEST_CASE("weights of 2 bits that some kernel wants in 4 are in 4 for all") {
   const std::string_view convolution = R"(graph {}
 %x: tensor<1x2x2x2x!quant.uniform<i8:f32, 0.5>> = input()
