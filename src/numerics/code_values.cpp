@@ -14,7 +14,7 @@ namespace {
 double next_float(double level, int mantissa_bits, double least_normal) noexcept {
   constexpr int all_bits = 52;
   const double moved = level < least_normal ? least_normal : 0;
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(level + moved);
+  const auto bits = std::bit_cast<std::uint64_t>(level + moved);
   return std::bit_cast<double>(bits + (std::uint64_t{1} << (all_bits - mantissa_bits))) - moved;
 }
 

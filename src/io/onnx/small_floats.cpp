@@ -159,7 +159,8 @@ std::optional<CodedWeight> coded_weight(const Graph& graph, NodeId node) {
   const Constant* const codes = codes_of(graph, ref.operand(0));
   if (codes == nullptr || graph.uses(ref.operand(0).node).size() != 1) return std::nullopt;
   const ElementType element = ref.operand_type(0)->element;
-  auto format = format_of(graph, node, *code_of(element), codes->shape());
+  const auto code = code_of(element);
+  auto format = code ? format_of(graph, node, *code, codes->shape()) : std::nullopt;
   if (!format) return std::nullopt;
   return CodedWeight{*codes, element, *std::move(format)};
 }

@@ -118,7 +118,7 @@ void unpack_quarters(const std::byte* packed, std::size_t count, bool is_signed,
                      std::byte* codes) noexcept {
   const unsigned sign = is_signed ? 2 : 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const unsigned byte = std::to_integer<unsigned>(packed[i / quarters]);
+    const auto byte = std::to_integer<unsigned>(packed[i / quarters]);
     const unsigned code = byte >> 2 * (i % quarters) & quarter_mask;
     codes[i] = static_cast<std::byte>((code ^ sign) - sign);
   }
