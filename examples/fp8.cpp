@@ -2,6 +2,8 @@
 // weight_only's, what they are multiplied by becomes codes of e4m3 in front of the product.
 //
 //   build/release/bin/example_fp8 quantize MODEL -o OUT --scheme fp8 --calibration DATA
+#include <algorithm>
+
 #include "quadrant/command.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/ir/products.hpp"

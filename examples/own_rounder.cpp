@@ -3,6 +3,7 @@
 //
 //   build/release/bin/example_own_rounder quantize MODEL -o OUT --scheme feedback --calibration
 //   DATA
+#include <algorithm>
 #include <cmath>
 
 #include "quadrant/command.hpp"

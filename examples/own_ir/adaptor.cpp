@@ -224,7 +224,7 @@ std::vector<std::vector<quadrant::Value>> Adaptor::of_one_type() const {
   std::vector<quadrant::NodeId> begun;
   for (const Op* each = module_.first(); each != nullptr; each = each->next.get()) {
     if (each->code == OpCode::state) begun.push_back(id(*each));
-    if (each->code != OpCode::loop) continue;
+    if (each->code != OpCode::loop || begun.empty()) continue;
     const quadrant::NodeId state = begun.back();
     loops.push_back({operands(state)[0], {state}, operands(id(*each))[0], {id(*each)}});
     begun.pop_back();

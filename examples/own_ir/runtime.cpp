@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,7 +21,9 @@ class Executor final : public quadrant::ModelExecutor {
   Executor(const Module& module, const quadrant::Graph& graph,
            std::span<const quadrant::Value> watched)
       : module_(module), graph_(graph) {
-    for (const quadrant::Value value : watched) watched_.emplace_back(graph.value_name(value));
+    for (std::size_t i = 0; i < watched.size(); ++i) {
+      watched_[std::string(graph.value_name(watched[i]))].push_back(i);
+    }
   }
 
   [[nodiscard]] Expected<void> run(std::span<const Tensor> inputs,
@@ -28,13 +31,17 @@ class Executor final : public quadrant::ModelExecutor {
     QUADRANT_CHECK(quadrant::check_inputs(graph_, inputs));
     Expected<void> done;
     const auto see = [&](const Value& value, const std::vector<float>& numbers) {
-      for (std::size_t i = 0; i < watched_.size() && done; ++i) {
-        if (watched_[i] != value.name) continue;
-        done = observe(i, Tensor::from_values<float>(quadrant::ElementType::float32,
-                                                     quadrant::Shape(value.type.extents), numbers));
+      const auto found = watched_.find(value.name);
+      if (!done || found == watched_.end()) return;
+      for (const std::size_t index : found->second) {
+        if (done) {
+          done = observe(index,
+                         Tensor::from_values<float>(quadrant::ElementType::float32,
+                                                    quadrant::Shape(value.type.extents), numbers));
+        }
       }
     };
-    for (std::size_t function = 0; function < inputs.size(); ++function) {
+    for (std::size_t function = 0; function < inputs.size() && done; ++function) {
       const auto input = inputs[function].as<float>();
       static_cast<void>(kiln::run(module_, function, {input.begin(), input.end()}, see));
     }
@@ -44,7 +51,7 @@ class Executor final : public quadrant::ModelExecutor {
  private:
   const Module& module_;
   const quadrant::Graph& graph_;
-  std::vector<std::string> watched_;  // names
+  std::unordered_map<std::string, std::vector<std::size_t>> watched_;  // by name
 };
 
 }  // namespace

@@ -280,7 +280,7 @@ int run_command(int argc, const char* const* argv,
     }
     return run_command(argc, argv, &table);
   } catch (const std::exception& exception) {
-    std::fputs(exception.what(), stderr);
+    std::fputs((std::string("quadrant: ") + exception.what() + "\n").c_str(), stderr);
     return static_cast<int>(cli::ExitCode::defect);
   }
 }

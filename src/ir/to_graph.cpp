@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "quadrant/ir/topology.hpp"
 
@@ -14,14 +14,22 @@ Expected<Graph> to_graph(const GraphView& view, const AttributesOf& attributes_o
   QUADRANT_TRY(const std::vector<NodeId> order, order_of_making(view));
   Graph graph;
   graph.set_operations(view.operations());
-  std::unordered_map<NodeId, NodeId> made;
+  std::vector<NodeId> made(view.index_bound());
   for (const NodeId node : order) {
     NodeSpec spec;
     spec.kind = view.kind(node);
     spec.name = view.name(node);
     for (const Value operand : view.operands(node)) {
-      const bool is_absent = operand.is_absent();
-      spec.operands.push_back(is_absent ? Value{} : Value{made.at(operand.node), operand.result});
+      if (operand.is_absent()) {
+        spec.operands.emplace_back();
+        continue;
+      }
+      const std::uint32_t index = operand.node.index;
+      if (index >= made.size() || !made[index].is_valid()) {
+        return fail(ErrorCode::invalid_model,
+                    fmt::format("'{}' reads a value that is not there", label(view, node)));
+      }
+      spec.operands.push_back({made[index], operand.result});
     }
     for (std::uint32_t i = 0; i < view.result_count(node); ++i) {
       spec.results.push_back({std::string(view.value_name({node, i})), view.type({node, i})});
@@ -37,7 +45,7 @@ Expected<Graph> to_graph(const GraphView& view, const AttributesOf& attributes_o
                               name.empty() ? "no name" : "the name of another one"),
                   {.tensor = std::string(name)});
     }
-    made.emplace(node, same);
+    made[node.index] = same;
   }
   return graph;
 }

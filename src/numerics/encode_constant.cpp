@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -110,9 +112,9 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
 
 Expected<Quantization> scaled_for(const NumberFormat& format, float largest) {
   if (largest == 0) largest = 1;
-  const std::span<const float> values(&largest, 1);
-  QUADRANT_TRY(Encoded encoded, encode(values, Shape::scalar(), format, {.search = false}));
-  return quantization_of(std::move(encoded), format, Shape::scalar());
+  const std::array values{-largest, largest};
+  QUADRANT_TRY(Encoded encoded, encode(values, Shape{2}, format, {.search = false}));
+  return quantization_of(std::move(encoded), format, Shape{2});
 }
 
 Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoments& moments,
@@ -148,6 +150,9 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
     return fail(ErrorCode::impossible,
                 "rows are rounded to uniform codes of 8 bits and fewer, without zero points");
   }
+  if (encoded.codes.shape() != real.shape() || !(damping > 0)) {
+    return fail(ErrorCode::impossible, "codes of the same shape and a damping above 0 are needed");
+  }
   QUADRANT_TRY(const std::vector<double> reals, read_reals(real));
   std::vector<std::byte> codes(reals.size(), std::byte{1});
   const auto as_constant = [&] {
@@ -171,6 +176,7 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
         row_reals[i] = reals[at[i]];
         row_steps[i] = steps[at[i]];
       }
+      std::ranges::fill(row_codes, std::numeric_limits<double>::quiet_NaN());
       round({row_reals, row_steps, factor, least, most, row_codes});
       for (std::size_t i = 0; i < columns; ++i) {
         const double code = row_codes[i];

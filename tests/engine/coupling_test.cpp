@@ -159,6 +159,39 @@ TEST_CASE("a value that nobody asks for keeps those of its type in float") {
   }
 }
 
+TEST_CASE("groups that share a value are one, and a value may be named twice") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;
+    weights.use(weights.v, 0);
+    const Value last = weights.add("last", 0, 1);
+    const OfOneType view(weights.graph, {{weights.a, weights.v, weights.a}, {last, weights.v}});
+    const Analysis whole = weights.analyzed(view, policy).value();
+    for (const Value value : {weights.a, weights.v, last}) {
+      CHECK(whole.selection.is_selected(value));
+    }
+    // b, which is not possible in their colour, keeps all of them in float, though it shares a
+    // group with one of them alone.
+    const OfOneType torn(weights.graph,
+                         {{weights.a, weights.v}, {last, weights.v}, {last, weights.b}});
+    CHECK(weights.analyzed(torn, policy).value().plan.values.empty());
+    // Nothing to obey: one value, none, one that is absent.
+    const OfOneType nothing(weights.graph, {{weights.b}, {}, {Value{}, weights.b}});
+    CHECK(weights.analyzed(nothing, policy).value().selection.is_selected(weights.b));
+  }
+}
+
+TEST_CASE("values of one type take a form that all of them can be made in") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;  // a gains most in colour 0, v can be made in 1 alone
+    weights.use(weights.a, 1);
+    weights.use(weights.v, 1);
+    const OfOneType view(weights.graph, {{weights.a, weights.v}});
+    const Analysis analysis = weights.analyzed(view, policy).value();
+    CHECK(analysis.selection.is_selected(weights.a));
+    CHECK(analysis.selection.produced(weights.a) == analysis.selection.produced(weights.v));
+  }
+}
+
 TEST_CASE("what hangs on a value of one type goes with it") {
   for (const SelectionPolicy policy : policies) {
     Weights weights;

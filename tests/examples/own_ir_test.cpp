@@ -14,6 +14,7 @@
 #include "adaptor.hpp"
 #include "autoencoder.hpp"
 #include "ir.hpp"
+#include "ir/forwarding_view.hpp"
 #include "methods.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/compare.hpp"
@@ -181,10 +182,12 @@ TEST_CASE("Kiln's verifier sees what is wrong") {
 
 namespace {
 
-// A weight that goes round in a loop, turned as often as `turns` says, and is used behind it.
-void build_turning(kiln::Module& m, int turns) {
+// A weight that goes round in a loop, turned as often as `turns` says, and is used behind it. If
+// `is_left`, another one takes its place.
+void build_turning(kiln::Module& m, int turns, bool is_left = false) {
   using kiln::OpCode;
   kiln::Value* weight = m.append_weight("weight", {6, 6}, kiln::noise(36, 7));
+  kiln::Value* other = is_left ? m.append_weight("other", {6, 6}, kiln::noise(36, 9)) : nullptr;
   const kiln::Type type = weight->type;
   kiln::Value* x = m.append(OpCode::input, "x", {kiln::Scalar::f32, {1, 6}});
   kiln::Value* next = m.append(OpCode::state, "state", type, {weight});
@@ -192,7 +195,7 @@ void build_turning(kiln::Module& m, int turns) {
     kiln::Value* into = m.append(OpCode::alloc, "into", type);
     next = m.append(OpCode::transpose, "turned", type, {next, into});
   }
-  kiln::Value* last = m.append(OpCode::loop, "last", type, {next});
+  kiln::Value* last = m.append(OpCode::loop, "last", type, {is_left ? other : next});
   last->def->times = 3;
   kiln::Value* into = m.append(OpCode::alloc, "sum", x->type);
   kiln::Value* y = m.append(OpCode::dense, "y", x->type, {x, last, into});
@@ -292,6 +295,63 @@ TEST_CASE("what runs models and reports on them takes the program as a graph") {
     CAPTURE(weight.name);
     REQUIRE(weight.sqnr_db.has_value());
     CHECK(*weight.sqnr_db > 35);
+  }
+}
+
+TEST_CASE("two weights of one type stay float: each would have scales of its own") {
+  for (const SelectionPolicy policy : {SelectionPolicy::greedy, SelectionPolicy::optimal}) {
+    kiln::Module module;
+    build_turning(module, 0, /*is_left=*/true);
+    kiln::Adaptor graph(module);
+    check_valid(graph);
+    const Registry registry = *kiln::weight_only();
+    const std::string before = to_string(module);
+    QuantizeOptions options;
+    options.policy = policy;
+    const auto analysis = quantize(graph, registry, options);
+    REQUIRE_MESSAGE(analysis.has_value(), to_string(analysis ? Error{} : analysis.error()));
+    CHECK(to_string(module) == before);
+    NodeId other;
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      if (graph.name({i}) == "other") other = {i};
+    }
+    const std::string why = explain(graph, registry, *analysis, other).reason;
+    CAPTURE(why);
+    CHECK(why.find("it has one type with 'weight', another weight") != std::string::npos);
+  }
+}
+
+namespace {
+
+// A graph with a group that is not right.
+class Wrong final : public test::ForwardingView, public Capabilities {
+ public:
+  Wrong(const Graph& graph, std::vector<Value> group)
+      : ForwardingView(graph), group_(std::move(group)) {}
+  [[nodiscard]] const Capabilities* capabilities() const noexcept override { return this; }
+  [[nodiscard]] std::vector<std::vector<Value>> of_one_type() const override { return {group_}; }
+  [[nodiscard]] std::span<const Operation> operations() const noexcept override {
+    return ask().operations();
+  }
+
+ private:
+  std::vector<Value> group_;
+};
+
+}  // namespace
+
+TEST_CASE("verify checks that values of one type are there and have it") {
+  kiln::Module module;
+  build_turning(module, 0);
+  const Graph graph = converted(kiln::Adaptor(module));
+  const Value weight = graph.find_value("weight");
+  CHECK(verify(Wrong(graph, {weight, graph.find_value("state")})).has_value());
+  const NodeId missing{weight.node.index + 1000};
+  for (const Value other :
+       {graph.find_value("x"), Value{}, Value{missing}, Value{weight.node, 7}}) {
+    const auto valid = verify(Wrong(graph, {weight, other}));
+    REQUIRE_FALSE(valid.has_value());
+    CHECK(valid.error().code == ErrorCode::invalid_model);
   }
 }
 

@@ -306,7 +306,8 @@ USUAL = {"IMAGE": "tensor<1x4x4x2xf32>", "KERNEL": "tensor<3x3x3x2xf32>", "BIAS"
          "RESULT": "tensor<1x4x4x3xf32>"}
 STAYS = {  # what version 19 takes
     "an open height": ({"IMAGE": "tensor<1x?x4x2xf32>", "RESULT": "tensor<1x?x4x3xf32>"},
-                       "other extents of its result than the batch"),
+                       "other extents of its data than the batch"),
+    "open channels": ({"IMAGE": "tensor<1x4x4x?xf32>"}, "other extents of its data than the batch"),
     "no rank": ({"RESULT": "tensor<*xf32>"}, "the ranks of its operands"),
     "another result": ({"RESULT": "tensor<1x4x5x3xf32>"}, "other extents than its operands give it"),
     "an open result": ({"RESULT": "tensor<1x?x?x3xf32>"}, "other extents than its operands give it"),

@@ -34,9 +34,12 @@ class Capabilities {
                                                 const TensorType& /*result*/) const {
     return {};
   }
-  /// Values of the graph that have one type wherever they pass, group by group: what a loop starts
-  /// with, its state, the next state and its result. Phase 3 quantizes all of a group in one form,
-  /// with one set of parameters, or none of it. None, unless this is overridden.
+  /// Values of the graph that have one type, now and later, group by group: what a loop starts
+  /// with, its state, the next state and its result. Groups that share a value are one. Phase 3
+  /// quantizes all of a group in one form, or none of it: where a member has no reader, or two are
+  /// weights, none; where one came quantized, the group is a coupling like any other. Phase 4
+  /// refuses where scales come to differ all the same. `verify` checks groups. None, unless this is
+  /// overridden.
   [[nodiscard]] virtual std::vector<std::vector<Value>> of_one_type() const { return {}; }
 
  protected:

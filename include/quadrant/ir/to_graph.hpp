@@ -16,7 +16,7 @@ using AttributesOf = std::function<Attributes(NodeId node)>;
 /// The same nodes, in an order of making, with the same names, types, contents (which are shared)
 /// and rows of operations of its own. Calibration, second moments, comparisons, sensitivity and
 /// reports take it, with a `Runtime` that knows the operations; what they find is by names of
-/// values, and so are the plans that are made on it, which `view` follows.
+/// values. Plans are made on `view`, which knows what the IR can hold.
 ///
 /// `attributes_of`: null where no node has any. `invalid_model`: a cycle, or two values of one
 /// name. Linear; rows and sources of constants must outlive it as they do `view`.

@@ -29,7 +29,7 @@ struct EncodedConstant {
                                                         const NumberFormat& format,
                                                         const EncodeOptions& options = {});
 
-/// `format`, of a whole tensor, as it stores values of magnitudes up to `largest` by its usual rule
+/// `format`, of a whole tensor, as it stores values from -`largest` to `largest` by its usual rule
 /// (`encode`): what activations are quantized to. Of zeros alone the scale is that of 1. Errors are
 /// those of `encode`.
 [[nodiscard]] Expected<Quantization> scaled_for(const NumberFormat& format, float largest);
@@ -53,10 +53,10 @@ struct RowToRound {
 };
 
 /// For rounders of one's own: finds the codes of `real` again, row by row, with the scales of
-/// `encoded`, as which it was encoded: in a uniform type of 8 bits and fewer without zero points. Rows come in order,
-/// on the calling thread. `damping`: above 0, see `SecondMoments::factor`. Memory: a double for
-/// each pair of columns, and 17 bytes for each weight. `impossible`: another type, moments of
-/// another weight, codes that are none; `encoded` is as it was then.
+/// `encoded`, as which it was encoded: in a uniform type of 8 bits and fewer without zero points.
+/// Rows come in order, on the calling thread. `damping`: above 0, see `SecondMoments::factor`.
+/// Memory: a double for each pair of columns, and 40 bytes for each weight. `impossible`: another
+/// type, moments of another weight, codes that are none; `encoded` is as it was then.
 [[nodiscard]] Expected<void> round_rows(const Constant& real, const SecondMoments& moments,
                                         double damping, EncodedConstant& encoded,
                                         const std::function<void(const RowToRound&)>& round);

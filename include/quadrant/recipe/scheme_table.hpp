@@ -51,7 +51,7 @@ struct SchemeEntry {
   Expected<std::vector<SchemeChoice>> (*variants)() = nullptr;
 };
 
-/// A scheme without options, which is made of what is known of the model. `summary` as above.
+/// Of a scheme without options, made of what is known, or of nothing; its name is a literal.
 template <std::constructible_from<SchemeData> S>
 [[nodiscard]] SchemeEntry scheme_entry(std::string_view summary, bool needs_data = false) {
   return {.name = S(SchemeData{}).name(),
