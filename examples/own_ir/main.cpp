@@ -54,8 +54,8 @@ std::vector<float> there_and_back(const kiln::Module& module, const std::vector<
 Expected<void> print_agreement(kiln::Module& quantized) {
   kiln::Module real;
   kiln::build_autoencoder(real);
-  QUADRANT_TRY(Graph before, to_graph(kiln::Adaptor(real)));
-  QUADRANT_TRY(Graph after, to_graph(kiln::Adaptor(quantized)));
+  QUADRANT_TRY(Graph before, to_graph(kiln::Adaptor(real), nullptr));
+  QUADRANT_TRY(Graph after, to_graph(kiln::Adaptor(quantized), nullptr));
   kiln::Runtime runtime;
   runtime.add(before, real);
   runtime.add(after, quantized);

@@ -207,6 +207,10 @@ std::optional<TensorType> WeightOnly::type_of(const Granularity& groups,
   return type_without_numbers(std::move(format), real.shape);
 }
 
+Expected<void> WeightOnly::check() const {
+  return make(options_).map([](const WeightOnly& /*checked*/) {});
+}
+
 Expected<WeightOnly> WeightOnly::make(WeightOnlyOptions options) {
   if (!options.type.empty()) return make_of_type(std::move(options));
   if (options.bits != 8 && options.bits != 4) {

@@ -8,6 +8,7 @@
 
 #include "calibration/agreement_bytes.hpp"
 #include "calibration/counterparts.hpp"
+#include "calibration/handed_out.hpp"
 #include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/read_detections.hpp"
@@ -184,6 +185,11 @@ Expected<void> Comparer::compute(std::size_t sample, Slot& slot) const {
   };
   QUADRANT_CHECK(in_file(on_sample(first_model_->run(data.inputs, keep), data_, sample),
                          options_.names.first));
+  for (std::size_t i = 0; i < outputs_; ++i) {
+    QUADRANT_CHECK(
+        in_file(on_sample(check_handed_out(slot.first[i].size(), pairs_[i].name), data_, sample),
+                options_.names.first));
+  }
   std::vector<Tensor> inputs;
   inputs.reserve(inputs_.size());
   for (const std::size_t input : inputs_) inputs.push_back(data.inputs[input]);
@@ -200,8 +206,14 @@ Expected<void> Comparer::compute(std::size_t sample, Slot& slot) const {
     }
     return {};
   };
-  return in_file(on_sample(second_model_->run(inputs, measure), data_, sample),
-                 options_.names.second);
+  QUADRANT_CHECK(in_file(on_sample(second_model_->run(inputs, measure), data_, sample),
+                         options_.names.second));
+  for (std::size_t i = 0; i < outputs_; ++i) {
+    QUADRANT_CHECK(
+        in_file(on_sample(check_handed_out(slot.visits[i], pairs_[i].name), data_, sample),
+                options_.names.second));
+  }
+  return {};
 }
 
 Expected<void> Comparer::add_labels(std::size_t sample, const Tensor& first, const Tensor& second,

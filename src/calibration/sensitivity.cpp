@@ -6,6 +6,7 @@
 
 #include "calibration/agreement_bytes.hpp"
 #include "calibration/counterparts.hpp"
+#include "calibration/handed_out.hpp"
 #include "calibration/hash_sample.hpp"
 #include "calibration/located.hpp"
 #include "calibration/measure.hpp"
@@ -50,6 +51,9 @@ class Study {
   Expected<void> measure(std::span<const std::size_t> layers, Finish finish);
 
  private:
+  // Each output, which is to be handed out once.
+  [[nodiscard]] Expected<void> run_once(const ModelExecutor& model, std::span<const Tensor> inputs,
+                                        std::size_t sample, TensorObserver observe) const;
   [[nodiscard]] Expected<Tensors> run_own(std::size_t sample, const Sample& inputs) const;
   [[nodiscard]] Expected<std::unique_ptr<Variant>> make_variant(std::size_t layer) const;
   Expected<void> run(const Variant& variant, std::size_t sample,
@@ -92,8 +96,28 @@ Expected<void> Study::prepare() {
   return {};
 }
 
+Expected<void> Study::run_once(const ModelExecutor& model, std::span<const Tensor> inputs,
+                               std::size_t sample, TensorObserver observe) const {
+  std::vector<std::size_t> times(outputs_.size());
+  const auto counted = [&](std::size_t i, const Tensor& tensor) {
+    ++times[i];
+    return observe(i, tensor);
+  };
+  QUADRANT_CHECK(on_sample(model.run(inputs, counted), data_, sample));
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    QUADRANT_CHECK(
+        on_sample(check_handed_out(times[i], graph_.name(graph_.outputs()[i])), data_, sample));
+  }
+  return {};
+}
+
 Expected<Tensors> Study::run_own(std::size_t sample, const Sample& inputs) const {
-  return on_sample(run_model(*model_, inputs.inputs, outputs_.size()), data_, sample);
+  Tensors own(outputs_.size());
+  QUADRANT_CHECK(run_once(*model_, inputs.inputs, sample, [&](std::size_t i, const Tensor& tensor) {
+    own[i] = tensor;
+    return Expected<void>();
+  }));
+  return own;
 }
 
 Expected<std::unique_ptr<Variant>> Study::make_variant(std::size_t layer) const {
@@ -128,7 +152,7 @@ Expected<void> Study::run(const Variant& variant, std::size_t sample,
   const auto measure = [&](std::size_t i, const Tensor& tensor) {
     return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);
   };
-  return on_sample(variant.model->run(ordered, measure), data_, sample);
+  return run_once(*variant.model, ordered, sample, measure);
 }
 
 std::vector<ValueAgreement> Study::outputs_of(const Variant& variant) const {

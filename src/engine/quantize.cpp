@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
 #include "engine/phases/data_pass.hpp"
 #include "engine/phases/make_plan.hpp"
 #include "quadrant/engine/dealt_nodes.hpp"
+#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -19,7 +21,7 @@ class Settings {
  public:
   Settings(const GraphView& graph, const QuantizeOptions& options)
       : options_(options), couplings_(graph, options.couplings), vetoes_(options.vetoes) {
-    for (const std::vector<Value>& members : couplings_.strict()) veto_weights(graph, members);
+    for (const std::vector<Value>& members : couplings_.all()) veto_weights(graph, members);
   }
   [[nodiscard]] const GainModel& gains() const noexcept {
     return options_.gains != nullptr ? *options_.gains : bytes_;
@@ -29,18 +31,29 @@ class Settings {
   [[nodiscard]] const QuantizeOptions* operator->() const noexcept { return &options_; }
 
  private:
-  // The scales of a weight come from its contents, so two weights come to two types.
-  void veto_weights(const GraphView& graph, std::span<const Value> of_one_type) {
-    const auto is_weight = [&](Value value) { return graph.constant(value.node) != nullptr; };
-    const auto first = std::ranges::find_if(of_one_type, is_weight);
-    if (std::ranges::count_if(of_one_type, is_weight) < 2) return;
-    for (const Value value : of_one_type) {
-      if (!is_weight(value) || value == *first) continue;
-      vetoes_.emplace(value.node,
-                      fmt::format("it has one type with '{}', another weight, and would "
-                                  "have scales of its own",
-                                  graph.value_name(*first)));
+  // The scales of a weight come from its contents, so two weights come to two types: only one of
+  // them, the first by name, is quantized.
+  void veto_weights(const GraphView& graph, std::span<const Value> members) {
+    std::map<std::string_view, NodeId> weights;
+    for (const Value value : members) {
+      const NodeId weight = weight_behind(graph, value);
+      if (weight.is_valid()) weights.emplace(graph.value_name({weight, 0}), weight);
     }
+    for (const auto& [name, weight] : weights) {
+      if (name == weights.begin()->first) continue;
+      vetoes_.emplace(weight, fmt::format("it is coupled with '{}', another weight, and would have "
+                                          "scales of its own",
+                                          weights.begin()->first));
+    }
+  }
+
+  // That the value is, or is made of by moves alone; not valid: it is none.
+  [[nodiscard]] static NodeId weight_behind(const GraphView& graph, Value value) {
+    while (!value.is_absent() && graph.constant(value.node) == nullptr) {
+      const NodeRef node{&graph, value.node};
+      value = find_move(node) != nullptr ? node.operand(0) : Value{};
+    }
+    return value.node;
   }
 
   const QuantizeOptions& options_;

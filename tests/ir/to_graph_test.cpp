@@ -60,7 +60,7 @@ TEST_CASE("a graph says what the view says, in the order of both inputs and outp
   CHECK(same->operations().data() == rows.data());
   // Contents are shared, not copied.
   CHECK(*same->constant(same->find_value("w").node) == *graph.constant(graph.find_value("w").node));
-  const auto bare = to_graph(view);
+  const auto bare = to_graph(view, nullptr);
   REQUIRE(bare);
   CHECK(bare->attribute(bare->find_value("turned").node, "perm") == nullptr);
 }
@@ -69,7 +69,7 @@ TEST_CASE("names that are not, or not alone, are refused") {
   const Graph graph = program();
   Foreign view(graph);
   view.name_of_all = "all";
-  const auto refused = to_graph(view);
+  const auto refused = to_graph(view, nullptr);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::invalid_model);
   CHECK(refused.error().message == "value 0 of node 'b' has the name of another one");

@@ -18,9 +18,9 @@ using AttributesOf = std::function<Attributes(NodeId node)>;
 /// reports take it, with a `Runtime` that knows the operations; what they find is by names of
 /// values. Plans are made on `view`, which knows what the IR can hold.
 ///
-/// `attributes_of`: null where no node has any. `invalid_model`: a cycle, or two values of one
+/// `attributes_of`: null if no node has any. `invalid_model`: a cycle, or two values of one
 /// name. Linear; rows and sources of constants must outlive it as they do `view`.
 [[nodiscard]] Expected<Graph> to_graph(const GraphView& view,
-                                       const AttributesOf& attributes_of = {});
+                                       const AttributesOf& attributes_of);
 
 }  // namespace quadrant::inline v0

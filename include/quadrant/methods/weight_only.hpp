@@ -86,7 +86,7 @@ struct WeightToEncode {
 /// and finds codes in its own way: examples/own_format.cpp.
 class WeightOnly : public Scheme {
  public:
-  /// Options that `make` accepts.
+  /// Options that `make` accepts; others are errors of `RegistryBuilder::freeze`.
   explicit WeightOnly(WeightOnlyOptions options = {});
 
   QUADRANT_SCHEME(WeightOnly, Granularity, "weight_only")
@@ -96,6 +96,8 @@ class WeightOnly : public Scheme {
 
   [[nodiscard]] const WeightOnlyOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string describe() const override;
+  /// The errors of `make`.
+  [[nodiscard]] Expected<void> check() const override;
   /// Type, range and scale of the codes, where the options name no type.
   [[nodiscard]] ScaleRule rule() const noexcept;
   /// Whether the options name a type.

@@ -110,6 +110,7 @@ Expected<Registry> RegistryBuilder::freeze() && {
     return fail(ErrorCode::usage,
                 fmt::format("scheme '{}': {}", contents_->scheme->name(), describe_duplicates()));
   }
+  QUADRANT_CHECK(contents_->scheme->check());
   std::string name(contents_->scheme->name());
   return Registry(std::vector<Registry::Entry>{{std::move(name), std::move(contents_)}});
 }

@@ -117,7 +117,10 @@ CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others) {
   }
   strict_ = all_.size();
   std::ranges::move(plain, std::back_inserter(all_));
-  std::ranges::copy(others, std::back_inserter(all_));
+  for (std::vector<Value> members : others) {
+    std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
+    all_.push_back(std::move(members));
+  }
 }
 
 std::vector<ConstraintId> find_coupling_forms(const SelectionProblem& problem,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model_text.hpp"
@@ -22,7 +23,8 @@ namespace {
 // A table of its own; a weight called `bad` is refused, and one called `worse` ends the run.
 class Ternary final : public WeightOnly {
  public:
-  Ternary() : WeightOnly({.type = "table<4 x f32>[tensor] * f32[block=2] : f32"}) {}
+  explicit Ternary(std::string type = "table<4 x f32>[tensor] * f32[block=2] : f32")
+      : WeightOnly({.type = std::move(type)}) {}
   QUADRANT_SCHEME(Ternary, Granularity, "ternary")
   [[nodiscard]] std::string describe() const override { return "ternary"; }
   [[nodiscard]] Expected<EncodedConstant> encode(const WeightToEncode& weight) const override {
@@ -108,4 +110,16 @@ TEST_CASE("what it cannot encode stays float, with its reason, and what fails en
   const auto failed = quantize(model_with("worse"), registry, leave);
   REQUIRE(!failed);
   CHECK(failed.error().code == ErrorCode::io);
+}
+
+TEST_CASE("options that no weight_only can have are an error of the registry, derived or not") {
+  for (const char* type : {"int44", "i4 * f32[blok=32] : f32"}) {
+    CAPTURE(type);
+    const auto made = WeightOnly::make({.type = type});
+    const auto frozen = RegistryBuilder::of(WeightOnly({.type = type})).freeze();
+    REQUIRE_FALSE(made.has_value());
+    REQUIRE_FALSE(frozen.has_value());
+    CHECK_FALSE(RegistryBuilder::of(Ternary(type)).freeze().has_value());
+    CHECK(frozen.error().message == made.error().message);
+  }
 }

@@ -5,6 +5,7 @@
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
 #include "model_text.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 
 using namespace quadrant;
 using test::count_of_kind;
@@ -300,4 +301,24 @@ TEST_CASE("an unknown operation in between keeps the weight float") {
   const Value x = build::input(graph, "x", {2, 40});
   graph.add_output("out", build::node(graph, ops::MatMul::kind, "m", {x, u}));
   CHECK(build::planned(build::quantize(graph), "w") == "float");
+}
+
+TEST_CASE(
+    "of several weights in a coupling the first by name is quantized: the others would have scales "
+    "of their own") {
+  Graph graph;
+  const Value x = build::input(graph, "x", {4, 6});
+  const Value late = build::weight(graph, "w2", {6, 6});
+  const Value early = build::weight(graph, "w1", {6, 6});
+  graph.add_output("y", build::node(graph, "matmul", "y",
+                                    {build::node(graph, "matmul", "h", {x, late}), early}));
+  const Registry registry = *weight_only_registry();
+  QuantizeOptions options;
+  options.couplings = {{late, early, Value{}}};
+  const auto analysis = analyze(graph, registry, options);
+  REQUIRE(analysis.has_value());
+  REQUIRE(analysis->plan.values.size() == 1);
+  CHECK(analysis->plan.values[0].value == "w1");
+  CHECK(explain(graph, registry, *analysis, late.node)
+            .reason.find("it is coupled with 'w1', another weight") != std::string::npos);
 }

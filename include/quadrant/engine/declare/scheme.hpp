@@ -83,6 +83,8 @@ class Scheme {
   [[nodiscard]] virtual const ConstraintType& constraint_type() const noexcept = 0;
   /// The options in effect, in one line, for plans and reports.
   [[nodiscard]] virtual std::string describe() const = 0;
+  /// Whether the options go together, which `RegistryBuilder::freeze` asks: as its errors.
+  [[nodiscard]] virtual Expected<void> check() const { return {}; }
 
   /// Adds what turns `quantized` into float and returns the float value. Called at most once for
   /// each value; all who need float share the result.

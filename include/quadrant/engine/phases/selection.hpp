@@ -59,7 +59,8 @@ struct Conversion {
 };
 
 /// Values that must not be quantized differently: those of a group that are made in a quantized
-/// form are made in the same one, and share their parameters.
+/// form are made in the same one, and share their parameters. So of several weights, whose scales
+/// come from their contents, the first by name alone is quantized.
 using Couplings = std::vector<std::vector<Value>>;
 
 /// All couplings of a run: those that the graph cannot do without (`Capabilities::of_one_type`),
