@@ -90,7 +90,8 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
   Eligibility eligibility = detect_eligibility(
       graph, order, registry, vetoes, settings->scheme_vetoes, settings->value_vetoes, facts);
   observer.after_eligibility(graph, eligibility);
-  RequestGraph requests = propagate_gains(graph, order, registry, eligibility, gains);
+  RequestGraph requests =
+      propagate_gains(graph, order, registry, eligibility, gains, settings.couplings().strict());
   observer.after_propagation(graph, requests);
   const SelectionProblem problem{
       graph, order, registry, eligibility, requests, gains, settings.couplings()};

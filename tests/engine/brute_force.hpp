@@ -386,7 +386,8 @@ class Oracle {
       const std::optional<Supply> found = supply(decision, value);
       if (!found) return std::nullopt;
       price += found->price;
-      is_used = is_used || found->converts || is_wanted_as_made(decision, value);
+      const bool follows = made(decision, value) != float_form && problem_.couplings.follows(value);
+      is_used = is_used || found->converts || follows || is_wanted_as_made(decision, value);
     }
     return is_used ? std::optional(price) : std::nullopt;
   }

@@ -144,17 +144,34 @@ TEST_CASE("values of one type are all quantized, or none; who keeps the others i
   }
 }
 
-TEST_CASE("a value that nobody asks for keeps those of its type in float") {
+TEST_CASE("a value that nobody reads follows those of its type") {
   for (const SelectionPolicy policy : policies) {
-    const Weights weights;  // nobody uses v
-    const OfOneType view(weights.graph, {{weights.v, weights.a}});
+    Weights weights;  // nobody uses v
+    const Value next = toy::add(weights.graph, "pass", "next", {weights.v});
+    const OfOneType view(weights.graph, {{weights.a, next}});
+    const Analysis analysis = weights.analyzed(view, policy).value();
+    CHECK(analysis.selection.is_selected(weights.a));
+    CHECK(analysis.selection.is_selected(next));
+    CHECK(analysis.selection.is_selected(weights.v));  // which it is made of
+    // Alone, without a type to share, it would not be.
+    CHECK_FALSE(weights.analyzed(Couplings{}, policy).selection.is_selected(next));
+    const Analysis followed = weights.analyzed(view, policy, {}, &analysis.plan).value();
+    CHECK(followed.plan == analysis.plan);
+  }
+}
+
+TEST_CASE("a value that cannot be quantized keeps those of its type in float") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;
+    const Value real = toy::add(weights.graph, "unknown", "real", {});
+    const OfOneType view(weights.graph, {{real, weights.a}});
     const Analysis analysis = weights.analyzed(view, policy).value();
     CHECK(analysis.selection[weights.a].cause == SelectionCause::coupled);
     CHECK(analysis.selection.is_selected(weights.b));
     const Explanation why = explain(view, weights.registry, analysis, weights.a.node);
-    CHECK(why.reason == "it has one type with 'v', which stays float");
+    CHECK(why.reason == "it has one type with 'real', which stays float");
     REQUIRE(why.couplings.size() == 1);
-    CHECK(why.couplings[0].with == "v");
+    CHECK(why.couplings[0].with == "real");
     CHECK(why.couplings[0].constraint == "float");
   }
 }
@@ -195,10 +212,11 @@ TEST_CASE("values of one type take a form that all of them can be made in") {
 TEST_CASE("what hangs on a value of one type goes with it") {
   for (const SelectionPolicy policy : policies) {
     Weights weights;
-    // m is made from a, in its colour, and read so; a has one type with v, which nobody asks for.
+    // m is made from a, in its colour, and read so; a has one type with what cannot be quantized.
     const Value m = toy::add(weights.graph, "pass", "m", {weights.a});
     weights.use(m, 0);
-    const OfOneType view(weights.graph, {{weights.v, weights.a}});
+    const Value real = toy::add(weights.graph, "unknown", "real", {});
+    const OfOneType view(weights.graph, {{real, weights.a}});
     const Analysis analysis = weights.analyzed(view, policy).value();
     CHECK_FALSE(analysis.selection.is_selected(weights.a));
     for (const NodeId node : analysis.order) {

@@ -36,10 +36,9 @@ class Capabilities {
   }
   /// Values of the graph that have one type, now and later, group by group: what a loop starts
   /// with, its state, the next state and its result. Groups that share a value are one. Phase 3
-  /// quantizes all of a group in one form, or none of it: where a member has no reader, or two are
-  /// weights, none; where one came quantized, the group is a coupling like any other. Phase 4
-  /// refuses where scales come to differ all the same. `verify` checks groups. None, unless this is
-  /// overridden.
+  /// quantizes all of a group in one form, or none of it: none where two are weights; where one
+  /// came quantized, the group is a coupling like any other. Phase 4 refuses where scales come to
+  /// differ all the same. `verify` checks groups. None, unless this is overridden.
   [[nodiscard]] virtual std::vector<std::vector<Value>> of_one_type() const { return {}; }
 
  protected:

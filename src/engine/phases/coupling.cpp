@@ -116,6 +116,10 @@ CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others) {
     if (members.size() > 1) (is_plain ? plain : all_).push_back(std::move(members));
   }
   strict_ = all_.size();
+  for (const std::vector<Value>& members : all_) {
+    std::ranges::copy_if(members, std::inserter(followers_, followers_.end()),
+                         [&](Value value) { return !is_read(graph, value); });
+  }
   std::ranges::move(plain, std::back_inserter(all_));
   for (std::vector<Value> members : others) {
     std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
@@ -149,6 +153,11 @@ std::unordered_map<Value, ConstraintId> find_coupled_forms(const SelectionProble
     }
   }
   return found;
+}
+
+bool is_read(const GraphView& graph, Value value) {
+  return std::ranges::any_of(graph.uses(value.node),
+                             [&](const Use& use) { return use.result == value.result; });
 }
 
 bool is_torn(const Selection& selection, std::span<const Value> members) {

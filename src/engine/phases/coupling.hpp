@@ -19,6 +19,8 @@ namespace quadrant::inline v0 {
 [[nodiscard]] std::unordered_map<Value, ConstraintId> find_coupled_forms(
     const SelectionProblem& problem, std::span<const ConstraintId> forms);
 
+/// Whether an operation reads the value.
+[[nodiscard]] bool is_read(const GraphView& graph, Value value);
 /// Whether some of the members are made in codes, and others are not.
 [[nodiscard]] bool is_torn(const Selection& selection, std::span<const Value> members);
 

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
+#include <unordered_map>
+#include <utility>
 
+#include "engine/phases/coupling.hpp"
 #include "engine/phases/holding.hpp"
 #include "engine/phases/possible.hpp"
 #include "engine/policies/form_of.hpp"
@@ -14,17 +17,23 @@ namespace quadrant::inline v0 {
 class GainPropagator {
  public:
   GainPropagator(const GraphView& graph, const std::vector<NodeId>& order, const Registry& registry,
-                 const Eligibility& eligibility, const GainModel& gains)
+                 const Eligibility& eligibility, const GainModel& gains,
+                 std::span<const std::vector<Value>> of_one_type)
       : graph_(graph),
         order_(order),
         registry_(registry),
         eligibility_(eligibility),
         gains_(gains),
+        of_one_type_(of_one_type),
         requests_(eligibility.constraints(), eligibility.numbering(), graph),
         prices_(graph, registry, requests_.constraints(), gains) {}
 
   [[nodiscard]] RequestGraph run() && {
-    for (const NodeId node : order_ | ranges::views::reverse) post(node);
+    // What a group is asked for reaches the unread of another through each group in between.
+    constexpr int most_rounds = 8;
+    for (int round = 0; round == 0 || (round < most_rounds && find_followers()); ++round) {
+      for (const NodeId node : order_ | ranges::views::reverse) post(node);
+    }
     for (const NodeId node : order_) resolve(node);
     for (const NodeId node : order_) add_flows(node);
     for (const NodeId node : order_ | ranges::views::reverse) pass_flow(node);
@@ -244,6 +253,41 @@ class GainPropagator {
     });
   }
 
+  // What members of groups that nobody reads are to be asked for, as the others of their group are.
+  // Whether there is more than before: then all is to be posted again, to an empty graph.
+  [[nodiscard]] bool find_followers() {
+    bool is_more = false;
+    for (const std::vector<Value>& members : of_one_type_) {
+      for (const Value value : members) {
+        if (is_read(graph_, value)) continue;
+        for (const Value other : members) {
+          for_each_request(other, [&](RequestId id) {
+            const ConstraintId form = requests_[id].constraint;
+            const std::uint32_t scheme = requests_.constraints().scheme(form);
+            if (eligibility_.state(value, scheme) != State::Quantizable) return;
+            if (requests_.find(value, form) != no_request) return;
+            std::vector<ConstraintId>& forms = followers_[value];
+            if (std::ranges::find(forms, form) != forms.end()) return;
+            forms.push_back(form);
+            is_more = true;
+          });
+        }
+      }
+    }
+    if (is_more) start_anew();
+    return is_more;
+  }
+  void start_anew() {
+    const RequestGraph before = std::exchange(
+        requests_, RequestGraph(eligibility_.constraints(), eligibility_.numbering(), graph_));
+    for (auto& [value, forms] : followers_) {
+      for (ConstraintId& form : forms) {
+        form = requests_.constraints().intern(before.constraints().scheme(form),
+                                              before.constraints().get(form));
+      }
+    }
+  }
+
   // Users before producers: when a node is reached, all requests to it have been posted.
   void post(NodeId node) {
     bool takes_part = false;
@@ -251,6 +295,11 @@ class GainPropagator {
       takes_part |= eligibility_.method(node, scheme) != nullptr;
     }
     if (!takes_part) return;
+    for (std::uint32_t i = 0; !followers_.empty() && i < graph_.result_count(node); ++i) {
+      const auto found = followers_.find({node, i});
+      if (found == followers_.end()) continue;
+      for (const ConstraintId form : found->second) std::ignore = add(found->first, form);
+    }
     const auto first_benefit = static_cast<std::uint32_t>(requests_.benefits_.size());
     asked_.clear();
     together_ = 0;
@@ -427,8 +476,10 @@ class GainPropagator {
   const Registry& registry_;
   const Eligibility& eligibility_;
   const GainModel& gains_;
+  std::span<const std::vector<Value>> of_one_type_;
   RequestGraph requests_;
   Prices prices_;
+  std::unordered_map<Value, std::vector<ConstraintId>> followers_;  // what they are asked for
   struct Asked {
     RequestId request;
     std::uint32_t operand;
@@ -441,8 +492,9 @@ class GainPropagator {
 
 RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,
                              const Registry& registry, const Eligibility& eligibility,
-                             const GainModel& gains) {
-  return GainPropagator(graph, order, registry, eligibility, gains).run();
+                             const GainModel& gains,
+                             std::span<const std::vector<Value>> of_one_type) {
+  return GainPropagator(graph, order, registry, eligibility, gains, of_one_type).run();
 }
 
 }  // namespace quadrant::inline v0

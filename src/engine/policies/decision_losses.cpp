@@ -30,7 +30,8 @@ bool Decision::release_unused() {
     if (const auto lead = selected_lead(node)) {
       bool is_taken = chosen(selection_[*lead]).gain > Gain{};
       for_each_result(node, [&](Value value) {
-        is_taken = is_taken || taken[value] != 0 || is_requantized(value);
+        is_taken = is_taken || taken[value] != 0 || is_requantized(value) ||
+                   (selection_.is_selected(value) && problem_.couplings.follows(value));
       });
       if (!is_taken) give_back(node, SelectionCause::unused);
       changed |= !is_taken;

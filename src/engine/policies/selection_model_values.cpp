@@ -249,7 +249,8 @@ void SelectionModel::add_supply(Value value, const FormSet& forms, const Gathere
       const Worth worth = found ? Worth{found->price, 0} : Worth::impossible();
       const bool is_read_as_made =
           form != float_form && ((wants.read | wants.held) & forms.bit(form)) != 0;
-      const bool is_used = label.is_float() || label.gains_itself || is_read_as_made ||
+      const bool follows = form != float_form && problem_.couplings.follows(value);
+      const bool is_used = label.is_float() || label.gains_itself || is_read_as_made || follows ||
                            (found && found->requantizes);
       add_by_use(worth, is_used, used != none, table);
       if (used_before != none) add_by_use(worth, true, used != none, table);

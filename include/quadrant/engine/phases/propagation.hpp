@@ -1,6 +1,7 @@
 // Phase 2: requests travel from those who gain to those who can give.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "quadrant/engine/declare/registry.hpp"
@@ -16,8 +17,13 @@ namespace quadrant::inline v0 {
 ///
 /// A gain that needs several operands is split evenly between them, so that where the branches of a
 /// diamond meet again it is counted once.
+///
+/// `of_one_type`: groups of values (`CouplingTable::strict`). One of them that nobody reads is
+/// asked for what the others are asked for, at no gain, so that it can follow them; requests are
+/// posted again for that, a few times at most.
 [[nodiscard]] RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,
                                            const Registry& registry, const Eligibility& eligibility,
-                                           const GainModel& gains);
+                                           const GainModel& gains,
+                                           std::span<const std::vector<Value>> of_one_type = {});
 
 }  // namespace quadrant::inline v0

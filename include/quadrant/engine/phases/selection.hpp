@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "quadrant/engine/declare/registry.hpp"
@@ -77,9 +78,13 @@ class CouplingTable {
     return std::span(all_).first(strict_);
   }
 
+  /// Whether the value is of a strict one and nobody reads it: then it needs no reader.
+  [[nodiscard]] bool follows(Value value) const { return followers_.contains(value); }
+
  private:
   Couplings all_;
   std::size_t strict_ = 0;
+  std::unordered_set<Value> followers_;
 };
 
 /// A form that a coupling takes, for a value that stays float because it cannot take it, too.
