@@ -122,12 +122,16 @@ std::optional<Saturation> parse_saturation(std::string_view text) noexcept {
   return find_name<Saturation>(saturation_names, text);
 }
 
+Expected<void> StaticAffine::check() const {
+  return make(options_).map([](const StaticAffine& /*checked*/) {});
+}
+
 Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
   QUADRANT_CHECK(check_bits("activations", options.activations.bits, 8, 16));
   QUADRANT_CHECK(check_bits("weights", options.weights.bits, 8, 4));
   QUADRANT_CHECK(check_bits("biases", options.bias_bits, 32, 8));
-  QUADRANT_CHECK(check(options.activations));
-  QUADRANT_CHECK(check(options.weights));
+  QUADRANT_CHECK(quadrant::check(options.activations));
+  QUADRANT_CHECK(quadrant::check(options.weights));
   if (options.activations.method == EncodingMethod::adjusted_weights) {
     return fail(ErrorCode::impossible, "the encoding adjusted-weights is for weights");
   }

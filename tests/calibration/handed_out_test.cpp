@@ -48,7 +48,7 @@ class Repeating final : public Runtime {
   int times_;
 };
 
-Graph model() {
+Graph one_relu() {
   Graph graph;
   const Value x = graph.add_input("x", build::f32({4}));
   graph.add_output("y", build::add(graph, "onnx.Relu", {x}, build::f32({4}), {}, "r"));
@@ -58,7 +58,7 @@ Graph model() {
 }  // namespace
 
 TEST_CASE("an output that is handed out otherwise than once is an error, and never a figure") {
-  const Graph graph = model();
+  const Graph graph = one_relu();
   const auto samples = random_data_set(graph, 3, 1);
   for (const int times : {0, 1, 2, 3}) {
     CAPTURE(times);

@@ -133,6 +133,8 @@ class StaticAffine final : public Scheme {
 
   [[nodiscard]] const StaticAffineOptions& options() const noexcept { return options_; }
   [[nodiscard]] std::string describe() const override;
+  /// The errors of `make`.
+  [[nodiscard]] Expected<void> check() const override;
 
   [[nodiscard]] AffineForm activation() const noexcept;
   /// `channel`: the axis of the weight that the sum keeps.
