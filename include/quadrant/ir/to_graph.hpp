@@ -20,7 +20,6 @@ using AttributesOf = std::function<Attributes(NodeId node)>;
 ///
 /// `attributes_of`: null if no node has any. `invalid_model`: a cycle, or two values of one
 /// name. Linear; rows and sources of constants must outlive it as they do `view`.
-[[nodiscard]] Expected<Graph> to_graph(const GraphView& view,
-                                       const AttributesOf& attributes_of);
+[[nodiscard]] Expected<Graph> to_graph(const GraphView& view, const AttributesOf& attributes_of);
 
 }  // namespace quadrant::inline v0
