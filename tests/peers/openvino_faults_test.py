@@ -2,6 +2,12 @@
 that what is written here goes around it.
 """
 
+import os
+
+# Which faults are there is a question of the kernel, and so of the processor: processors with AVX512-FP16 compute some of
+# these rightly. What has VNNI has these kernels.
+os.environ["ONEDNN_MAX_CPU_ISA"] = "AVX512_CORE_VNNI"
+
 import _peers
 
 import numpy as np
