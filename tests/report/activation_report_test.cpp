@@ -72,7 +72,7 @@ ActivationReport report_on(const StatisticsTable* statistics, std::size_t most =
       {.real = real_model(), .quantized = coded_model(), .statistics = statistics, .most = most}));
 }
 
-const ReportedActivation& row(const ActivationReport& report, std::string_view name) {
+ReportedActivation row(const ActivationReport& report, std::string_view name) {
   const auto found = std::ranges::find(report.activations, name, &ReportedActivation::name);
   REQUIRE(found != report.activations.end());
   return *found;
@@ -88,7 +88,7 @@ TEST_CASE("figures of a value are those of its elements, one by one") {
   const std::vector<float> values = normals(10000);
   const StatisticsTable statistics = statistics_of({{"x", values}});
   const ActivationReport report = report_on(&statistics);
-  const ReportedActivation& x = row(report, "x");
+  const ReportedActivation x = row(report, "x");
   CHECK(x.maker == "an input");
   CHECK(x.codes == "i4");
   REQUIRE(x.coded);
@@ -150,7 +150,7 @@ TEST_CASE("figures of a value are those of its elements, one by one") {
 TEST_CASE("what a Relu takes away is not clipped, and counts as its operand's") {
   const StatisticsTable statistics =
       statistics_of({{"x", {-1, 1}}, {"h", {-3, -1, 2, 3}}, {"y", {0, 0, 2, 3}}});
-  const ReportedActivation& h = row(report_on(&statistics), "h");
+  const ReportedActivation h = row(report_on(&statistics), "h");
   CHECK(h.maker == "add h");
   CHECK(h.seen->low == 0);
   CHECK(h.shares->clipped == 0);
@@ -189,7 +189,7 @@ TEST_CASE("without statistics, and of ranges alone, what is known is said") {
   StatisticsTable ranges;
   ranges.values.emplace("x", value_of(TensorStatistics::from_range(-5, 5)));
   const ActivationReport report = report_on(&ranges);
-  const ReportedActivation& x = row(report, "x");
+  const ReportedActivation x = row(report, "x");
   CHECK(x.seen->high == 5);
   CHECK_FALSE(x.shares);
   CHECK_FALSE(x.histogram);
@@ -221,10 +221,10 @@ TEST_CASE("errors in and out are those of the comparison") {
                                                                .quantized = made.graph,
                                                                .statistics = statistics.get(),
                                                                .comparison = &comparison}));
-  for (const ReportedActivation& each : report.activations) {
+  for (const ReportedActivation each : report.activations) {
     CHECK_MESSAGE(!model.graph.find_value(each.name).is_absent(), each.name);
   }
-  const ReportedActivation& relu = row(report, "r");
+  const ReportedActivation relu = row(report, "r");
   CHECK(relu.maker == "onnx.Relu r");
   CHECK(*relu.sqnr_db_behind == layer->agreement.sqnr_db());
   // What it computes from was not compared, being codes by its name no more, nor are inputs.

@@ -139,6 +139,7 @@ Gain dual_bound(const FactorGraph& graph, std::span<const VariableId> component,
   const double bound = std::floor(best + split.slack());
   constexpr double largest = 9.2e18;
   if (!(bound < largest)) return Gain{std::numeric_limits<std::int64_t>::max()};
+  if (bound < -largest) return reached;  // nothing is possible
   return std::max(reached, Gain{static_cast<std::int64_t>(bound)});
 }
 
