@@ -221,7 +221,7 @@ TEST_CASE("errors in and out are those of the comparison") {
                                                                .quantized = made.graph,
                                                                .statistics = statistics.get(),
                                                                .comparison = &comparison}));
-  for (const ReportedActivation each : report.activations) {
+  for (const ReportedActivation& each : report.activations) {
     CHECK_MESSAGE(!model.graph.find_value(each.name).is_absent(), each.name);
   }
   const ReportedActivation relu = row(report, "r");
