@@ -67,6 +67,20 @@ bool is_there(const GraphView& graph, Value value) {
          value.result < graph.result_count(value.node);
 }
 
+// Those of `Capabilities::of_one_type` of which some came quantized, or none did.
+Couplings groups_of(const GraphView& graph, bool came_quantized) {
+  const Capabilities* const capabilities = graph.capabilities();
+  if (capabilities == nullptr) return {};
+  Couplings found;
+  for (std::vector<Value>& members : joined(capabilities->of_one_type())) {
+    std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
+    const bool is_quantized =
+        std::ranges::any_of(members, [&](Value value) { return graph.type(value).is_quantized(); });
+    if (members.size() > 1 && is_quantized == came_quantized) found.push_back(std::move(members));
+  }
+  return found;
+}
+
 std::optional<ConstraintId> planned_form(const SelectionProblem& problem,
                                          const std::vector<Value>& members,
                                          const ValueMap<RequestId>& planned) {
@@ -105,22 +119,13 @@ ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vecto
 
 }  // namespace
 
-CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others) {
-  const Capabilities* const capabilities = graph.capabilities();
-  Couplings plain;
-  for (std::vector<Value>& members :
-       joined(capabilities != nullptr ? capabilities->of_one_type() : Couplings{})) {
-    std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
-    const bool is_plain =
-        std::ranges::any_of(members, [&](Value value) { return graph.type(value).is_quantized(); });
-    if (members.size() > 1) (is_plain ? plain : all_).push_back(std::move(members));
-  }
-  strict_ = all_.size();
+CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others)
+    : all_(groups_of(graph, /*came_quantized=*/false)), strict_(all_.size()) {
   for (const std::vector<Value>& members : all_) {
     std::ranges::copy_if(members, std::inserter(followers_, followers_.end()),
                          [&](Value value) { return !is_read(graph, value); });
   }
-  std::ranges::move(plain, std::back_inserter(all_));
+  std::ranges::move(groups_of(graph, /*came_quantized=*/true), std::back_inserter(all_));
   for (std::vector<Value> members : others) {
     std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
     all_.push_back(std::move(members));
