@@ -180,7 +180,8 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
       round({row_reals, row_steps, factor, least, most, row_codes});
       for (std::size_t i = 0; i < columns; ++i) {
         const double code = row_codes[i];
-        if (!(code >= least && code <= most) || code != std::round(code)) {
+        const bool is_one = code >= least && code <= most && code == std::round(code);
+        if (!is_one) {
           return fail(ErrorCode::impossible,
                       fmt::format("a rounder made the code {}, which is no integer from {} to {}",
                                   code, least, most));
