@@ -129,12 +129,9 @@ Selection walk_once(const SelectionProblem& problem) {
 namespace {
 
 // Of the first round, and of what was given back in later ones when that was done.
-void remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& now,
-              const SelectionProblem& problem) {
-  if (!first) {
-    first = now;
-    return;
-  }
+ValueMap<Choice>& remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& now,
+                           const SelectionProblem& problem) {
+  if (!first) return first.emplace(now);
   for (const NodeId node : problem.order) {
     for (std::uint32_t i = 0; i < problem.eligibility.numbering()->result_count(node); ++i) {
       Choice& known = (*first)[{node, i}];
@@ -144,6 +141,7 @@ void remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& no
       if (is_given_back) known = later;
     }
   }
+  return *first;
 }
 
 void leave_out(std::span<const std::vector<Value>> couplings, ValueMap<RequestId>& kept,
@@ -177,10 +175,10 @@ Selection select_greedy(const SelectionProblem& problem) {
       if (first) decision.restore_reasons(*first);
       return std::move(decision).finish();
     }
-    remember(first, decision.choices(), problem);
+    ValueMap<Choice>& reasons = remember(first, decision.choices(), problem);
     kept = decision.selected();
     // What is torn once more would take another round each time.
-    if (round >= most_rounds) leave_out(problem.couplings.strict(), *kept, *first);
+    if (round >= most_rounds) leave_out(problem.couplings.strict(), *kept, reasons);
   }
 }
 
