@@ -48,8 +48,9 @@ constexpr std::int64_t columns = 8;
 std::vector<float> numbers() {
   std::vector<float> made;
   for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t block = row / 2;
     for (std::int64_t column = 0; column < columns; ++column) {
-      const auto scale = static_cast<float>(row / 2 + column + 1);
+      const auto scale = static_cast<float>(block + column + 1);
       made.push_back(row % 2 == 0 ? scale : static_cast<float>(column % 3 - 1) * scale);
     }
   }

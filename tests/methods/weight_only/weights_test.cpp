@@ -20,9 +20,9 @@ Value integers(Graph& graph, const std::vector<std::int64_t>& values) {
 }
 
 // Magnitudes differ along all axes, so that a scale in the wrong place shows.
-Value sines(Graph& graph, std::string name, std::vector<std::int64_t> extents) {
+Value sines(Graph& graph, std::string name, const std::vector<std::int64_t>& extents) {
   const auto count = static_cast<float>(*Shape(extents).element_count());
-  return build::weight(graph, std::move(name), std::move(extents), [count](std::size_t i) {
+  return build::weight(graph, std::move(name), extents, [count](std::size_t i) {
     const auto position = static_cast<float>(i);
     return (1.5F + std::sin(position)) * (1 + static_cast<float>(i % 5)) *
            (1 + 3 * position / count);
