@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <range/v3/view/reverse.hpp>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -258,19 +259,18 @@ class GainPropagator {
   [[nodiscard]] bool find_followers() {
     bool is_more = false;
     for (const std::vector<Value>& members : of_one_type_) {
+      std::set<ConstraintId> asked;
+      for (const Value value : members) {
+        for_each_request(value, [&](RequestId id) { asked.insert(requests_[id].constraint); });
+      }
       for (const Value value : members) {
         if (is_read(graph_, value)) continue;
-        for (const Value other : members) {
-          for_each_request(other, [&](RequestId id) {
-            const ConstraintId form = requests_[id].constraint;
-            const std::uint32_t scheme = requests_.constraints().scheme(form);
-            if (eligibility_.state(value, scheme) != State::Quantizable) return;
-            if (requests_.find(value, form) != no_request) return;
-            std::vector<ConstraintId>& forms = followers_[value];
-            if (std::ranges::find(forms, form) != forms.end()) return;
-            forms.push_back(form);
-            is_more = true;
-          });
+        for (const ConstraintId form : asked) {
+          const std::uint32_t scheme = requests_.constraints().scheme(form);
+          const bool can_be = eligibility_.state(value, scheme) == State::Quantizable;
+          if (!can_be || requests_.find(value, form) != no_request) continue;
+          followers_[value].push_back(form);
+          is_more = true;
         }
       }
     }
