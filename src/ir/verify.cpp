@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/exists.hpp"
 #include "ir/float16.hpp"
 #include "ir/result_type.hpp"
 #include "ir/scales.hpp"
@@ -180,10 +181,6 @@ Expected<void> for_each_node(const GraphView& graph, Visit&& visit) {
   return {};
 }
 
-bool exists(const GraphView& graph, NodeId node) {
-  return node.index < graph.index_bound() && graph.node_at(node.index) == node;
-}
-
 // Every operand is a value of the graph, and `uses` lists each of them once and nothing else.
 Expected<void> check_edges(const GraphView& graph) {
   std::vector<std::size_t> first(graph.index_bound(), 0);  // of the node's operands, in `listed`
@@ -194,7 +191,7 @@ Expected<void> check_edges(const GraphView& graph) {
     for (std::size_t i = 0; i < node.operands().size(); ++i) {
       const Value value = node.operand(i);
       if (value.is_absent()) continue;
-      if (!exists(graph, value.node) || value.result >= graph.result_count(value.node)) {
+      if (!exists(graph, value)) {
         return broken_rule(fmt::format("operand {} does not exist", i));
       }
     }
@@ -318,14 +315,10 @@ namespace {
 Expected<void> check_groups(const GraphView& graph) {
   const Capabilities* const capabilities = graph.capabilities();
   if (capabilities == nullptr) return {};
-  const auto is_there = [&](Value value) {
-    return !value.is_absent() && value.node.index < graph.index_bound() &&
-           graph.node_at(value.node.index) == value.node &&
-           value.result < graph.result_count(value.node);
-  };
   for (const std::vector<Value>& group : capabilities->of_one_type()) {
     for (const Value value : group) {
-      if (!is_there(value)) return broken_rule("a value that is of one type, and is not there");
+      if (!exists(graph, value))
+        return broken_rule("a value that is of one type, and is not there");
       const TensorType& type = graph.type(value);
       const TensorType& first = graph.type(group.front());
       const bool is_same = type.element == first.element && may_equal(type.shape, first.shape) &&

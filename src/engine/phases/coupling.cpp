@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/policies/storage_gain.hpp"
+#include "ir/exists.hpp"
 #include "quadrant/ir/capabilities.hpp"
 
 namespace quadrant::inline v0 {
@@ -60,11 +61,9 @@ Couplings joined(const Couplings& groups) {
   return result;
 }
 
-// Of an adaptor that is wrong, which `verify` would have told.
-bool is_there(const GraphView& graph, Value value) {
-  return !value.is_absent() && value.node.index < graph.index_bound() &&
-         graph.node_at(value.node.index) == value.node &&
-         value.result < graph.result_count(value.node);
+// What is not there is of an adaptor that is wrong, which `verify` would have told.
+void keep_what_exists(const GraphView& graph, std::vector<Value>& members) {
+  std::erase_if(members, [&](Value value) { return !exists(graph, value); });
 }
 
 // Those of `Capabilities::of_one_type` of which some came quantized, or none did.
@@ -73,7 +72,7 @@ Couplings groups_of(const GraphView& graph, bool came_quantized) {
   if (capabilities == nullptr) return {};
   Couplings found;
   for (std::vector<Value>& members : joined(capabilities->of_one_type())) {
-    std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
+    keep_what_exists(graph, members);
     const bool is_quantized =
         std::ranges::any_of(members, [&](Value value) { return graph.type(value).is_quantized(); });
     if (members.size() > 1 && is_quantized == came_quantized) found.push_back(std::move(members));
@@ -127,7 +126,7 @@ CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others)
   }
   std::ranges::move(groups_of(graph, /*came_quantized=*/true), std::back_inserter(all_));
   for (std::vector<Value> members : others) {
-    std::erase_if(members, [&](Value value) { return !is_there(graph, value); });
+    keep_what_exists(graph, members);
     all_.push_back(std::move(members));
   }
 }
