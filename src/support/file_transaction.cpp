@@ -17,6 +17,8 @@
 #include <tuple>
 #include <vector>
 
+#include "support/file_identity.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -26,12 +28,6 @@ constexpr std::size_t most_open = 64;
 
 tl::unexpected<Error> cannot_write(const std::string& path, const std::error_code& error) {
   return fail(ErrorCode::io, fmt::format("cannot write here: {}", error.message()), {.file = path});
-}
-
-std::optional<FileIdentity> identity_of(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return FileIdentity(status.st_dev, status.st_ino);
 }
 
 /// One for each file, be it there or not. As it is where the system does not tell more. Without
@@ -238,7 +234,7 @@ FileTransaction::~FileTransaction() {
   }
 }
 
-Expected<void> FileTransaction::read(FileIdentity identity, const std::string& path) {
+Expected<void> FileTransaction::read(const FileIdentity& identity, const std::string& path) {
   const std::lock_guard lock(mutex_);
   read_.insert(identity);
   const auto written = replaced_.find(identity);
@@ -276,7 +272,7 @@ void FileTransaction::allow_over(const std::string& path, const std::string& cau
   if (const auto identity = identity_of(path)) allowed_.insert_or_assign(*identity, cause);
 }
 
-bool FileTransaction::may_replace(FileIdentity identity, const std::string& cause) const {
+bool FileTransaction::may_replace(const FileIdentity& identity, const std::string& cause) const {
   const auto allowed = allowed_.find(identity);
   return allowed != allowed_.end() && allowed->second == cause;
 }

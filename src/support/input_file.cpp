@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "quadrant/support/file_transaction.hpp"
+#include "support/file_identity.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -33,8 +33,8 @@ Expected<InputFile> InputFile::open(std::string path, FileTransaction* files) {
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::io, "not a regular file", {.file = file.path_});
   }
-  if (files != nullptr) {
-    QUADRANT_CHECK(files->read({status.st_dev, status.st_ino}, file.path_));
+  if (const auto identity = identity_of(descriptor); files != nullptr && identity) {
+    QUADRANT_CHECK(files->read(*identity, file.path_));
   }
   file.size_ = static_cast<std::uint64_t>(status.st_size);
   return file;

@@ -1,10 +1,12 @@
 #include "quadrant/support/file_transaction.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <thread>
@@ -157,6 +159,30 @@ TEST_CASE("more files than may be open, from several threads") {
   CHECK(std::distance(fs::directory_iterator(folder / "out"), {}) == count);
 }
 
+TEST_CASE("a file that got the inode of one that is gone is another file") {
+  const TemporaryFolder folder;
+  folder.write("first", "old");
+  FileTransaction files;
+  REQUIRE(files.announce(folder / "first", "").has_value());
+  const auto inode = [&](const std::string& name) {
+    struct stat status{};
+    REQUIRE(::stat((folder / name).c_str(), &status) == 0);
+    return status.st_ino;
+  };
+  const auto gone = inode("first");
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // no two files are born in one tick
+  fs::remove(folder / "first");
+  // Some systems give the number to the next file, some never.
+  std::string last;
+  for (int i = 0; i < 100; ++i) {
+    last = std::to_string(i);
+    folder.write(last, "new");
+    if (inode(last) == gone) break;
+  }
+  const auto status = files.announce(folder / last, "");
+  CHECK(status.has_value());
+}
+
 TEST_CASE("a model never has the data of another one") {
   const TemporaryFolder folder;
   // Two writers, of which each writes pairs with a number of its own, and a reader.
@@ -169,7 +195,10 @@ TEST_CASE("a model never has the data of another one") {
       auto data = files.create(folder / "m.bin");
       auto model = files.create(folder / "m.xml");
       const auto bytes = std::as_bytes(std::span(contents));
-      if (!data || !model || !data->write(bytes) || !model->write(bytes)) ++failures;
+      if (!data || !model || !data->write(bytes) || !model->write(bytes)) {
+        ++failures;
+        continue;
+      }
       files.add_model(*std::move(model), *std::move(data), true);
       if (!files.commit()) ++failures;
     }

@@ -1,6 +1,7 @@
 // The files of one job: none that it reads is written over, and what it writes appears together.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -8,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "quadrant/support/expected.hpp"
@@ -16,8 +16,15 @@
 
 namespace quadrant::inline v0 {
 
-/// Which file it is, whatever it is called: device and inode.
-using FileIdentity = std::pair<std::uint64_t, std::uint64_t>;
+/// Which file it is, whatever it is called. An inode is given to another file once the one that had
+/// it is gone; the time at which a file came to be, 0 where the system does not tell it, is not.
+struct FileIdentity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t birth_s = 0;  ///< since 1970
+  std::uint32_t birth_ns = 0;
+  auto operator<=>(const FileIdentity&) const = default;
+};
 
 /// Readers tell it of each file that they open, writers hand it the files that they have made. A
 /// file that is read and one that is written must not be the same, whichever comes first, and
@@ -32,7 +39,7 @@ class FileTransaction {
   ~FileTransaction();
 
   /// A file that is read, called `path` where it was opened.
-  [[nodiscard]] Expected<void> read(FileIdentity identity, const std::string& path);
+  [[nodiscard]] Expected<void> read(const FileIdentity& identity, const std::string& path);
   /// The same for what is at `path`, if it is a regular file: before it is opened.
   [[nodiscard]] Expected<void> read(const std::string& path);
 
@@ -65,7 +72,7 @@ class FileTransaction {
     std::optional<NewFile> data;
     bool has_fixed_names;
   };
-  [[nodiscard]] bool may_replace(FileIdentity identity, const std::string& cause) const;
+  [[nodiscard]] bool may_replace(const FileIdentity& identity, const std::string& cause) const;
   [[nodiscard]] Expected<void> announce_locked(const std::string& path, const std::string& cause);
 
   std::mutex mutex_;
