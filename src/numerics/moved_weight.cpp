@@ -29,10 +29,12 @@ bool moves_weight(NodeRef node) {
   return has_trait(node, Trait::keeps_order) || node.kind() == ops::Transpose::kind || widens(node);
 }
 
-/// From the last one to the first.
+/// From the last one to the first. Each of a chain is asked: models have two or three, and a chain
+/// of thousands must not be walked for each of them.
 std::vector<NodeRef> moves_to(NodeRef node) {
+  constexpr std::size_t most = 64;
   std::vector<NodeRef> moves;
-  while (moves_weight(node)) {
+  while (moves.size() < most && moves_weight(node)) {
     moves.push_back(node);
     node = {node.graph, node.operand(0).node};
   }

@@ -183,6 +183,15 @@ def test_carried():
     assert [each.name for each in written.functions] == ["Taking"]
 
 
+def test_what_functions_say_of_themselves_is_named():
+    told = linear("Told")
+    told.doc_string = "A layer."
+    done, written = converted(model_of([call("Told", ["x"], ["m"]), call("Plain", ["m"], ["y"])],
+                                       [told, linear("Plain")]))
+    assert done.returncode == 0 and not written.functions, done.stderr
+    assert "metadata of local functions go with them: 'Told'\n" in done.stderr, done.stderr
+
+
 def test_refused():
     round_and_round = function("Round", ["a"], ["b"], [call("Round", ["a"], ["b"])])
     done, _ = converted(model_of([call("Round", ["x"], ["y"])], [round_and_round]))

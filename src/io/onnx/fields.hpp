@@ -28,10 +28,13 @@ inline constexpr std::uint32_t name = 1;
 inline constexpr std::uint32_t input = 4;
 inline constexpr std::uint32_t output = 5;
 inline constexpr std::uint32_t node = 7;
+inline constexpr std::uint32_t doc_string = 8;
 inline constexpr std::uint32_t opset_import = 9;
 inline constexpr std::uint32_t domain = 10;
 inline constexpr std::uint32_t attribute_proto = 11;
+inline constexpr std::uint32_t value_info = 12;
 inline constexpr std::uint32_t overload = 13;
+inline constexpr std::uint32_t metadata_props = 14;
 }  // namespace function
 
 namespace graph {

@@ -68,7 +68,12 @@ void LocalFunctions::add(Source& source, Range range) {
       case function::overload:
         if (!message.text().empty()) why_not_ = "some are overloaded";
         break;
-      default:  // what is said of it, and which attributes it has
+      case function::doc_string:
+      case function::value_info:
+      case function::metadata_props:
+        made.says_more = true;
+        break;
+      default:  // which attributes it has
         break;
     }
   }
@@ -122,6 +127,14 @@ std::string LocalFunctions::why_not_inlined(Source& source, const std::vector<Ra
     }
   }
   return {};
+}
+
+std::vector<std::string_view> LocalFunctions::saying_more() const {
+  std::vector<std::string_view> names;
+  for (const LocalFunction& each : functions_) {
+    if (each.says_more) names.push_back(each.op.op_type);
+  }
+  return names;
 }
 
 const LocalFunction* LocalFunctions::find(const OpName& op) const {

@@ -20,6 +20,7 @@ struct LocalFunction {
   std::vector<Range> defaults;  ///< of attributes
   std::vector<Range> nodes;
   std::vector<OpsetImport> opsets;
+  bool says_more = false;  ///< a doc string, value_info or metadata, which its nodes do not need
 };
 
 /// Those of one model, which refer to its source.
@@ -34,6 +35,8 @@ class LocalFunctions {
                                             std::vector<OpsetImport>& opsets) const;
   /// Null for an operation that is none of these.
   [[nodiscard]] const LocalFunction* find(const OpName& op) const;
+  /// The names of those that say more than their nodes need.
+  [[nodiscard]] std::vector<std::string_view> saying_more() const;
   [[nodiscard]] bool empty() const noexcept { return functions_.empty(); }
 
  private:

@@ -36,7 +36,11 @@ class ModelReader {
     keep_model_attributes();
     const bool is_whole = read_graph(source_, graphs_, functions, graph_, sink_);
     // A subgraph that is carried may call them.
-    if (functions.empty() || !is_whole) keep_functions();
+    if (functions.empty() || !is_whole) {
+      keep_functions();
+    } else {
+      report_left_out(functions);
+    }
     if (raise_quantization_) {
       raise_linear(graph_);
       raise_small_floats(graph_);
@@ -127,6 +131,16 @@ class ModelReader {
     }
     opsets_ = std::move(opsets);
     return functions;
+  }
+
+  void report_left_out(const LocalFunctions& functions) {
+    const std::vector<std::string_view> names = functions.saying_more();
+    if (names.empty() || !sink_) return;
+    sink_->report({Severity::note,
+                   fmt::format("doc strings, value_info and metadata of local functions go with "
+                               "them: '{}'",
+                               fmt::join(names, "', '")),
+                   {.file = source_.file()->path()}});
   }
 
   void keep_functions() {

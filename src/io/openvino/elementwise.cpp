@@ -8,11 +8,13 @@
 #include <cmath>
 #include <limits>
 
+#include "io/openvino/chain.hpp"
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "numerics/clamp_bounds.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -355,10 +357,30 @@ bool raise_prelu(RaisedLayer& layer) {
   return true;
 }
 
+/// Whether OpenVINO (in release 2026.4) refuses the model for slopes along other axes than the last
+/// behind a product of matrices: it wants to compute both in one loop.
+bool follows_matrices(NodeRef node) {
+  constexpr int most = 16;  // operations on the way
+  for (int i = 0; i < most && !node.operand(0).is_absent(); ++i) {
+    node = {node.graph, node.operand(0).node};
+    if (node.kind() == ops::MatMul::kind) return true;
+    if (!has_trait(node, Trait::keeps_shape) && !has_trait(node, Trait::stretches)) return false;
+  }
+  return true;
+}
+
 void lower_prelu(LoweredNode& node) {
   const Shape& shape = node.ranked(0);
   const Shape slopes = node.ranked(1);
   Output slope = node.operand(1);
+  if (shape.rank() > 3 && slopes.rank() > 1 && follows_matrices(node.node())) {
+    LayerChain chain(node);
+    const Output zero = chain.number(0);
+    const Output below = chain.pair({"Minimum"}, node.operand(0), zero);
+    const Output above = chain.pair({"Maximum"}, node.operand(0), zero);
+    node.finish(chain.pair({"Add"}, above, chain.pair({"Multiply"}, below, slope)));
+    return;
+  }
   const auto extents = slopes.extents();
   const bool is_per_channel =
       slopes.is_static() && shape.rank() > 2 && slopes.rank() == shape.rank() - 1 &&
@@ -405,11 +427,28 @@ bool raise_convert(RaisedLayer& layer) {
   return true;
 }
 
+/// Whether casts take an input there and back. OpenVINO (in release 2026.4) takes them out, and
+/// where extents are open, goes on reading the array of an earlier call.
+bool gives_an_input_back(NodeRef node) {
+  const ElementType made = node.type().element;
+  while (node.kind() == ops::Cast::kind && !node.operand(0).is_absent()) {
+    node = {node.graph, node.operand(0).node};
+  }
+  return node.kind() == ops::Input::kind && is_float(made) && node.type().element == made &&
+         !node.type().shape.is_static();
+}
+
 void lower_cast(LoweredNode& node) {
   const auto to = ops::Cast{node.node()}.to();
   if (!to || name_of(*to).empty()) impossible("a type that OpenVINO has no name for");
-  node.make({"Convert"}, std::array{node.operand(0)},
-            {{"destination_type", std::string(name_of(*to))}});
+  const std::array from{node.operand(0)};
+  const Data data{{"destination_type", std::string(name_of(*to))}};
+  if (gives_an_input_back(node.node())) {
+    node.finish(
+        kept_apart(node, node.step({"Convert"}, from, data, node.result_type(), "there_and_back")));
+  } else {
+    node.make({"Convert"}, from, data);
+  }
 }
 
 void lower_cast_like(LoweredNode& node) {

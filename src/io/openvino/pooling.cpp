@@ -9,6 +9,7 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/ops/windows.hpp"
 #include "support/saturating.hpp"
 
@@ -145,6 +146,94 @@ bool raise_adaptive(RaisedLayer& layer) {
   return true;
 }
 
+/// Windows of an average that are as long as each other, none rounded up to.
+struct WholeWindows {
+  std::vector<std::int64_t> pads_end;
+  std::vector<double> ratios;  ///< for each window: of its elements to those that ONNX counts
+  std::vector<Extent> extents{1, 1};
+};
+
+/// How many elements of the operand and its pads a window covers along an axis, for each window:
+/// one that was rounded up to may cover less than others.
+std::vector<double> covered(std::int64_t padded, std::int64_t windows, std::int64_t kernel,
+                            std::int64_t stride, std::int64_t dilation) {
+  std::vector<double> counts;
+  for (std::int64_t begin = 0; std::ssize(counts) < windows; begin += stride) {
+    const std::int64_t fit = (padded - begin + dilation - 1) / dilation;
+    counts.push_back(static_cast<double>(std::clamp<std::int64_t>(fit, 1, kernel)));
+  }
+  return counts;
+}
+
+/// For averages that count pads, over windows that are rounded up: ONNX divides by the elements of
+/// the operand and its pads in the window, OpenVINO (release 2026.4, on CPUs) by all of the window.
+/// Empty where there are no pads, and both do the same.
+std::optional<WholeWindows> whole_windows(const LoweredNode& node,
+                                          const std::vector<std::int64_t>& kernel,
+                                          const std::vector<std::int64_t>& dilations) {
+  const std::size_t axes = kernel.size();
+  const auto strides = list_of(node, "strides", axes, 1);
+  const auto pads = list_of(node, "pads", 2 * axes, 0);
+  if (std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; })) return std::nullopt;
+  const Shape& from = node.ranked(0);
+  WholeWindows whole{.ratios = {1}};
+  for (std::size_t i = 0; i < axes; ++i) {
+    const auto extent = from[static_cast<std::int64_t>(i) + 2].known();
+    if (!extent) {
+      impossible("averages that count pads, whose windows are rounded up, over open extents");
+    }
+    const std::int64_t reach = saturating_add(saturating_multiply(kernel[i] - 1, dilations[i]), 1);
+    const std::int64_t front = saturating_add(*extent, pads[i]);
+    const std::int64_t room = saturating_add(front, pads[axes + i]) - reach;
+    if (strides[i] < 1 || reach < 1 || room < 0) invalid("windows beyond the operand and its pads");
+    // None begins behind the operand.
+    const std::int64_t steps =
+        std::min(room / strides[i] + (room % strides[i] == 0 ? 0 : 1), (front - 1) / strides[i]);
+    constexpr std::int64_t most = std::int64_t{1} << 24;
+    if (saturating_multiply(std::ssize(whole.ratios), steps) >= most) {
+      impossible(fmt::format("averages that count pads, over more than {} windows", most));
+    }
+    whole.pads_end.push_back(std::max<std::int64_t>(steps * strides[i] + reach - front, 0));
+    std::vector<double> ratios;
+    for (const double before : whole.ratios) {
+      for (const double count :
+           covered(room + reach, steps + 1, kernel[i], strides[i], dilations[i])) {
+        ratios.push_back(before * static_cast<double>(kernel[i]) / count);
+      }
+    }
+    whole.ratios = std::move(ratios);
+    whole.extents.emplace_back(steps + 1);
+  }
+  return whole;
+}
+
+void lower_average(LoweredNode& node, const std::vector<std::int64_t>& kernel,
+                   const std::vector<std::int64_t>& dilations, Data data, bool is_dilated) {
+  const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
+  bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
+  const bool is_odd = counts && ceils && automatic_padding(data) == "explicit";
+  const auto whole = is_odd ? whole_windows(node, kernel, dilations) : std::nullopt;
+  if (whole) {
+    std::ranges::find(data, "pads_end", &Data::value_type::first)->second =
+        text_of(whole->pads_end);
+    ceils = false;
+  }
+  data.emplace_back("rounding_type", ceils ? "ceil_torch" : "floor");
+  data.emplace_back("exclude-pad", text_of(!counts));
+  const std::string_view version = ceils ? "opset14" : "opset1";
+  const OpName op{"AvgPool", is_dilated ? "opset16" : version};
+  const Output image = counts ? real_operand(node, 0) : node.operand(0);
+  if (!whole || std::ranges::all_of(whole->ratios, [](double ratio) { return ratio == 1; })) {
+    node.make(op, std::array{image}, data);
+    return;
+  }
+  LayerChain chain(node);
+  const Constant ratios =
+      rounded_constant(node.result_type().element, Shape(whole->extents), whole->ratios);
+  node.finish(
+      chain.pair({"Multiply"}, chain.apply(op, {image}, data), node.constant("ratios", ratios)));
+}
+
 void lower_pooling(LoweredNode& node) {
   const bool is_max = node.node().kind() == max_kind;
   const auto kernel = node.attribute_or<std::vector<std::int64_t>>("kernel_shape", {});
@@ -166,16 +255,12 @@ void lower_pooling(LoweredNode& node) {
     if (is_dilated) impossible("automatic pads, with dilations");
   }
   data.emplace_back("kernel", text_of(kernel));
-  const bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
-  data.emplace_back("rounding_type", ceils ? "ceil_torch" : "floor");
   if (!is_max) {
-    const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
-    data.emplace_back("exclude-pad", text_of(!counts));
-    const std::string_view version = ceils ? "opset14" : "opset1";
-    const Output image = counts ? real_operand(node, 0) : node.operand(0);
-    node.make({"AvgPool", is_dilated ? "opset16" : version}, std::array{image}, data);
+    lower_average(node, kernel, dilations, std::move(data), is_dilated);
     return;
   }
+  const bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
+  data.emplace_back("rounding_type", ceils ? "ceil_torch" : "floor");
   // The version of a time that knew no dilations is what most readers fuse best.
   if (!is_dilated && !ceils && !has_indices) {
     std::erase_if(data, [](const auto& entry) { return entry.first == "dilations"; });

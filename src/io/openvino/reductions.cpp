@@ -11,6 +11,7 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops/normalization.hpp"
@@ -108,12 +109,60 @@ bool is_exchanged(const NodeRef& node) {
          maker.kind() == (keeps ? ops::Unsqueeze::kind : ops::Transpose::kind);
 }
 
+/// A number for each channel, or more, that does not depend on the model's inputs.
+bool is_list(const GraphView& graph, Value value) {
+  if (value.is_absent() || graph.type(value).shape.element_count() == 1) return false;
+  const auto is_known = [&graph](Value each) {
+    return each.is_absent() || graph.constant(each.node) != nullptr;
+  };
+  return is_known(value) || (!graph.operands(value.node).empty() &&
+                             std::ranges::all_of(graph.operands(value.node), is_known));
+}
+
+/// Whether OpenVINO (in release 2026.4) computes the node's result and such a list in one loop:
+/// behind a reduction of three axes, it takes the numbers of other channels.
+bool reaches_a_list(const NodeRef& node) {
+  constexpr int most = 16;  // operations on the way
+  const TensorType* const image = node.operand_type(0);
+  if (image == nullptr || image->shape.rank() != 3 || !is_float(image->element)) return false;
+  NodeRef maker = node;
+  for (int i = 0; i < most; ++i) {
+    const auto uses = node.graph->uses(maker.id);
+    if (uses.size() != 1) return false;
+    const NodeRef reader{node.graph, uses.front().user};
+    if (!has_trait(reader, Trait::keeps_shape) && !has_trait(reader, Trait::stretches))
+      return false;
+    if (std::ranges::any_of(reader.operands(),
+                            [&](Value each) { return is_list(*node.graph, each); })) {
+      return true;
+    }
+    maker = reader;
+  }
+  return true;
+}
+
+/// A layer on the way that reduces `x`: of four axes where three are computed wrongly. Without what
+/// keeps them apart, OpenVINO exchanges Unsqueeze and the reduction, and is back at three.
+Output reduced(LoweredNode& node, const OpName& op, Output x, Output axes, const Data& data) {
+  LayerChain chain(node);
+  const Shape& made = node.result_type().shape;
+  if (!reaches_a_list(node.node()) || !made.is_ranked()) return chain.apply(op, {x, axes}, data);
+  const Output longer = kept_apart(node, chain.apply({"Unsqueeze"}, {x, chain.integers({3})}));
+  const Output less = chain.apply(op, {longer, axes}, data);
+  return chain.apply({"Squeeze"}, {less, chain.integers({made.rank()})});
+}
+
 void make_reduction(LoweredNode& node, const OpName& op, Output axes, const Data& data) {
   const Output image = is_exchanged(node.node())
                            ? kept_apart(node, node.operand(0))
                            : real_operand(node, 0, Scales::several_or_shifted);
-  const std::array inputs{image, axes};
   const bool is_extreme = op.type == "ReduceMax" || op.type == "ReduceMin";
+  if (reaches_a_list(node.node())) {
+    const Output made = reduced(node, op, image, axes, data);
+    node.finish(is_extreme && node.is_among_codes() ? kept_apart(node, made) : made);
+    return;
+  }
+  const std::array inputs{image, axes};
   is_extreme ? make_real(node, op, inputs, data) : node.make(op, inputs, data);
 }
 
@@ -140,13 +189,12 @@ void lower_sum_of_squares(LoweredNode& node) {
     node.finish(square);
     return;
   }
-  node.make({"ReduceSum"}, std::array{square, over->axes}, over->data);
+  node.finish(reduced(node, {"ReduceSum"}, square, over->axes, over->data));
 }
 
 void lower_log_of_sum(LoweredNode& node) {
-  LayerChain chain(node);
   const auto over = reduced_axes(node);
-  const Output sum = over ? chain.apply({"ReduceSum"}, {node.operand(0), over->axes}, over->data)
+  const Output sum = over ? reduced(node, {"ReduceSum"}, node.operand(0), over->axes, over->data)
                           : node.operand(0);
   node.make({"Log"}, std::array{sum});
 }
