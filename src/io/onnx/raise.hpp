@@ -19,8 +19,8 @@ namespace quadrant::inline v0::onnx {
 ///
 /// Only what `restore_linear` makes as it was is raised; the rest stays what it is: scales that are
 /// not float32, zero, not finite or not of the type's `parameter_shape`; operators with further
-/// attributes; codes that are graph inputs or come from unknown operations, or that two operators
-/// give different meanings. A scale that is a list of one number is that number. Where the types
+/// attributes; codes that are graph inputs or come from unknown operations, or computed ones of
+/// several meanings (constants get copies). A scale that is a list of one is a number. Where types
 /// that follow contradict what the file states, nothing is raised. Linear in the size of the graph;
 /// reads scales and zero points, and keeps small ones.
 void raise_linear(Graph& graph);
