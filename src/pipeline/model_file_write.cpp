@@ -66,7 +66,7 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
 std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
   constexpr std::int64_t without_kernels = 28;
   std::vector<std::string> remarks;
-  if (report.opset_written != report.opset_read) {
+  if (report.was_converted) {
     remarks.push_back(fmt::format("opset {} became {}", report.opset_read, report.opset_written));
   }
   if (report.dequantize_linear > 0 && report.opset_written >= without_kernels) {

@@ -291,5 +291,26 @@ def check_made(name, place):
         assert (folder / "2.onnx").read_bytes() == (folder / "1.onnx").read_bytes()
 
 
+def test_a_later_opset_is_told():
+    """By every command that writes the file; not of a model that states none."""
+    graph, _ = in_graph(Floats)
+    with scratch() as folder:
+        path = folder / "m.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        quantized = ("--scheme", "weight-only", "--type", "int4")
+        said_of = {"convert": done("convert", path, folder / "c.onnx", *quantized),
+                   "quantize": done("quantize", path, "-o", folder / "q.onnx", *quantized)}
+        for command, result in said_of.items():
+            assert result.stdout.count("opset 17 became 21") == 1, (command, result.stdout)
+        as_json = done("convert", path, folder / "j.onnx", *quantized, "--json")
+        assert "opset 17 became 21" in json.loads(as_json.stdout)["remarks"]
+        done("convert", path, folder / "m.tflite")
+        for source in (path, folder / "m.tflite", folder / "c.onnx"):
+            assert "opset" not in done("convert", source, folder / "again.onnx").stdout, source
+        told = done("convert", folder / "m.tflite", folder / "t.onnx", *quantized).stdout
+        assert "opset" not in told, told
+        assert onnx.load(folder / "t.onnx").opset_import[0].version == 21
+
+
 if __name__ == "__main__":
     run_tests(globals())

@@ -102,7 +102,7 @@ class ModelFileWriter {
 
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
-    const bool has_opset = graph_.attributes().find(key::opset_domains) != nullptr;
+    const bool is_of_onnx = graph_.attributes().find(key::ir_version) != nullptr;
     const std::int64_t opset_read = opset_version(graph_);
     restore_linear(graph_, Restored::other, !options_.small_floats_as_arithmetic);
     if (options_.matmul_nbits) report_.matmul_bnb4 = use_matmul_bnb4(graph_, options_.sink);
@@ -126,8 +126,9 @@ class ModelFileWriter {
     settle_output_names(graph_);
     settle_constants(graph_);
     settle_yields(graph_);
-    report_.opset_read = has_opset ? opset_read : lowered.opset_written;
+    report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
+    report_.was_converted = is_of_onnx && opset_read != lowered.opset_written;
     report_.unsigned_activations = lowered.unsigned_activations;
     report_.rounded_products = count_rounded_products(graph_);
     report_.dequantize_linear = lowered.linear + small_floats;
