@@ -255,10 +255,6 @@ class Quantize final : public Command {
     if (!written->external_file.empty()) {
       console.print(fmt::format("  data in {}\n", printable(written->external_file)));
     }
-    if (written->opset_written != written->opset_read) {
-      console.print(
-          fmt::format("  opset {} became {}\n", written->opset_read, written->opset_written));
-    }
     for (const std::string& remark : remarks_of(*written)) {
       console.print(fmt::format("  {}\n", remark));
     }

@@ -10,8 +10,6 @@
 #include <vector>
 
 #include "ir/scales.hpp"
-#include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0 {
@@ -103,17 +101,16 @@ const Constant* contents(NodeRef product, std::size_t operand, ElementType eleme
              : nullptr;
 }
 
-/// A number for each block of each row, float32 scales, float16 ones that are cast to it, or empty
-/// where one is zero or no number.
+/// A number for each block of each row, which the product reads as float32; empty where one is zero
+/// or no number.
 Constant scales_of(NodeRef product, const Matrix& matrix) {
   const std::int64_t count = matrix.rows * matrix.blocks();
-  const Constant* scales = contents(product, 2, ElementType::float32, count);
-  const Value operand = product.operand(2);
-  if (scales == nullptr && !operand.is_absent()) {
-    const NodeRef cast{product.graph, operand.node};
-    if (cast.kind() == ops::Cast::kind) scales = contents(cast, 0, ElementType::float16, count);
+  const TensorType* const read = product.operand_type(2);
+  const Constant* const scales = scales_read_by(product, 2);
+  if (scales == nullptr || scales->element_count() != count ||
+      read->element != ElementType::float32) {
+    return {};
   }
-  if (scales == nullptr) return {};
   const auto numbers = read_scales(*scales);
   const auto is_scale = [](float scale) { return std::isfinite(scale) && scale != 0; };
   if (!numbers || !std::ranges::all_of(*numbers, is_scale)) return {};

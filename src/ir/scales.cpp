@@ -8,6 +8,8 @@
 
 #include "ir/float16.hpp"
 #include "ir/same_numbers.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0 {
@@ -85,6 +87,18 @@ Expected<ConstantBytes> read_scale_bytes(const Constant& scales) {
   auto owner = std::make_shared<const std::vector<float>>(std::move(values));
   const auto bytes = std::as_bytes(std::span(*owner));
   return ConstantBytes(std::move(owner), bytes);
+}
+
+const Constant* scales_read_by(NodeRef node, std::size_t operand) {
+  const Constant* const direct = node.operand_constant(operand);
+  if (direct != nullptr) return is_scale_type(direct->element()) ? direct : nullptr;
+  const Value read = node.operand(operand);
+  if (read.is_absent() || node.graph->kind(read.node) != ops::Cast::kind) return nullptr;
+  const NodeRef cast{node.graph, read.node};
+  const Constant* const halves = cast.operand_constant(0);
+  const bool is_widened = halves != nullptr && halves->element() == ElementType::float16 &&
+                          cast.type().element == ElementType::float32;
+  return is_widened ? halves : nullptr;
 }
 
 Constant make_scales(ElementType element, Shape shape, std::vector<float> values) {

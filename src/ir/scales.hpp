@@ -1,6 +1,7 @@
 // The scales and zero points of a quantized type as numbers, and what they take.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -25,6 +26,10 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<ConstantBytes> read_scale_bytes(const Constant& scales);
 /// The same as they are.
 [[nodiscard]] Expected<std::vector<double>> read_exact_scales(const Constant& scales);
+
+/// What the node's operand `operand` holds, where that is a constant of float32 or float16, which a
+/// Cast to float32 may have widened; null for others.
+[[nodiscard]] const Constant* scales_read_by(NodeRef node, std::size_t operand);
 
 /// The opposite: float16 ones are rounded to nearest even. `values`: as many as `shape` has.
 [[nodiscard]] Constant make_scales(ElementType element, Shape shape, std::vector<float> values);

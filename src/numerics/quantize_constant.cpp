@@ -22,4 +22,16 @@ Expected<void> quantize_constant(Graph& graph, NodeId id) {
   return {};
 }
 
+Expected<void> quantize_constants_of_formats(Graph& graph) {
+  const std::uint32_t bound = graph.index_bound();
+  for (std::uint32_t index = 0; index < bound; ++index) {
+    const NodeId node = graph.node_at(index);
+    const bool is_maker = node.is_valid() && graph.kind(node) == ops::Quantize::kind;
+    if (is_maker && graph.type({node}).quantization.other() != nullptr) {
+      QUADRANT_CHECK(quantize_constant(graph, node));
+    }
+  }
+  return {};
+}
+
 }  // namespace quadrant::inline v0

@@ -11,4 +11,7 @@ namespace quadrant::inline v0 {
 /// where the type is not what `quantized` takes.
 [[nodiscard]] Expected<void> quantize_constant(Graph& graph, NodeId id);
 
+/// The same of all that make codes of a format that is not uniform: files have operations for few.
+[[nodiscard]] Expected<void> quantize_constants_of_formats(Graph& graph);
+
 }  // namespace quadrant::inline v0

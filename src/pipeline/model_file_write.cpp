@@ -65,13 +65,17 @@ Expected<WrittenModel> write_as_onnx(const Graph& graph, const std::string& path
 
 std::vector<std::string> remarks_of(const OnnxWriteReport& report) {
   constexpr std::int64_t without_kernels = 28;
+  std::vector<std::string> remarks;
+  if (report.was_converted) {
+    remarks.push_back(fmt::format("opset {} became {}", report.opset_read, report.opset_written));
+  }
   if (report.dequantize_linear > 0 && report.opset_written >= without_kernels) {
-    return {
+    remarks.push_back(
         fmt::format("ONNX Runtime (1.32) has no QuantizeLinear and DequantizeLinear of opset {}, "
                     "and does not load the file; OpenVINO does",
-                    report.opset_written)};
+                    report.opset_written));
+    return remarks;
   }
-  std::vector<std::string> remarks;
   if (report.unsigned_activations > 0) {
     remarks.push_back(fmt::format(
         "in the file, codes of 8 bits of {} have no sign: codes and zero points 128 more, for "

@@ -16,6 +16,7 @@
 #include "quadrant/calibration/model_hash.hpp"
 #include "quadrant/engine/dealt_nodes.hpp"
 #include "quadrant/engine/gains/latency_gain.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/pipeline/weight_budget.hpp"
 #include "quadrant/transforms/take_instrumentation.hpp"
 
@@ -118,8 +119,34 @@ Expected<void> check_recipe(const NamedRecipe& named, const RunContext& context)
   return in_file(check(recipe, context.all_schemes()), named.label);
 }
 
+// What the name of a type of integers in blocks means for TFLite, which has none of these: a scale
+// for each channel. Empty for other types, and for those that are no names.
+std::string type_of_channels(std::string_view type) {
+  const auto named = named_formats();
+  const auto found = std::ranges::find(named, type, &NamedFormat::name);
+  if (found == named.end()) return {};
+  const auto format = parse_number_format(found->text);
+  if (!format || !is_uniform(*format) ||
+      innermost_groups(*format).kind != Granularity::Kind::block) {
+    return {};
+  }
+  return fmt::format("{} * f32[channel] : f32", found->text.substr(0, found->text.find(" * ")));
+}
+
+void use_channels(SchemeChoice& choice, const RunContext& context) {
+  const auto* const type = given<std::string>(choice.options, "type");
+  if (type == nullptr || choice.options.contains("block_size")) return;
+  std::string channels = type_of_channels(*type);
+  if (channels.empty()) return;
+  context.note(
+      fmt::format("TFLite has no blocks of {}, which would be real numbers there: weights "
+                  "get a scale for each channel, '{}'",
+                  *type, channels));
+  choice.options["type"] = std::move(channels);
+}
+
 // What codes are made for, where the recipe does not say it.
-void aim(Recipe& recipe, const Destination& destination) {
+void aim(Recipe& recipe, const Destination& destination, const RunContext& context) {
   const auto& target = destination.target;
   std::string kernels;
   if (target == KernelsTarget(FusionTarget::tflite) ||
@@ -130,6 +157,9 @@ void aim(Recipe& recipe, const Destination& destination) {
     kernels = "openvino";
   }
   for (SchemeChoice& choice : recipe.schemes) {
+    if (choice.scheme == "weight_only" && destination.format == ModelFormat::tflite) {
+      use_channels(choice, context);
+    }
     if (choice.scheme != "static_affine") continue;
     if (!kernels.empty()) choice.options.try_emplace("kernels", kernels);
     if (!destination.coded_borders) continue;
@@ -142,7 +172,7 @@ void aim(Recipe& recipe, const Destination& destination) {
 
 Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
   CheckedRun checked;
-  aim(request.recipe.recipe, request.destination);
+  aim(request.recipe.recipe, request.destination, context);
   QUADRANT_TRY(checked.hardware, hardware_of(request, context));
   QUADRANT_TRY(checked.recipe,
                with_effort(with_sums_of(checked.hardware, request.recipe.recipe), request.inputs));

@@ -94,11 +94,15 @@ def decoded(folder, name, case):
     graph, feeds, w, _, of_result = case
     path = folder / "model.onnx"
     path.write_bytes(graph.SerializeToString())
+    ours = written(folder, path, name, "qd")
+    # By name, integers in blocks mean channels for LiteRT.
+    done = quadrant("convert", ours, folder / "same.tflite")
+    assert done.returncode == 0, done.stderr
     read = {
-        "ours": run_text(folder, written(folder, path, name, "qd"), feeds),
+        "ours": run_text(folder, ours, feeds),
         "onnxruntime": run(written(folder, path, name, "onnx"), feeds)[0],
         "openvino": run_openvino(written(folder, path, name, "xml"), feeds),
-        "litert": next(iter(run_litert(written(folder, path, name, "tflite"), feeds).values())),
+        "litert": next(iter(run_litert(folder / "same.tflite", feeds).values())),
     }
     return w, {runtime: of_result(np.asarray(y)) for runtime, y in read.items()}
 
@@ -118,6 +122,52 @@ def test_all_runtimes_read_the_same_numbers():
     for name in types() + MORE:
         for model, case in MODELS.items():
             yield f"{name}, {model}", check_same, name, case
+
+
+# --- convolutions of channels that have filters of their own ---------------------------------------------
+
+
+def own_filters(channels, spatial, filters=1):
+    w = normal(channels * filters, 1, *[3] * spatial)
+    graph = model("Conv", [1, channels] + [5] * spatial, [1, channels * filters] + [3] * spatial, w, group=channels)
+    return graph, {"x": normal(1, channels, *[5] * spatial)}, w
+
+
+OWN_FILTERS = {"a plane": own_filters(6, 2), "a line": own_filters(8, 1), "two each": own_filters(4, 2, 2),
+               "one": own_filters(1, 2), "a line, two each": own_filters(3, 1, 2)}
+
+
+def check_own_filters(name, case):
+    """Every runtime loads the file and computes what the interpreter does; none is given floats for codes untold."""
+    graph, feeds, w = case
+    with scratch() as folder:
+        path = folder / "model.onnx"
+        path.write_bytes(graph.SerializeToString())
+        expected = run_text(folder, written(folder, path, name, "qd"), feeds)
+        for optimised in (False, True):
+            made = written(folder, path, name, "onnx")
+            assert np.allclose(run(made, feeds, optimised=optimised)[0], expected, rtol=0, atol=1e-5)
+        assert np.allclose(run_openvino(written(folder, path, name, "xml"), feeds), expected, rtol=0, atol=1e-5)
+        done = quadrant("convert", folder / "made.qd", folder / "same.tflite")
+        assert done.returncode == 0, done.stderr
+        for optimised in (False, True):
+            found = next(iter(run_litert(folder / "same.tflite", feeds, optimised).values()))
+            assert np.allclose(found.reshape(expected.shape), expected, rtol=0, atol=1e-5)
+        done = quadrant("convert", path, folder / "made.tflite", "--scheme", "weight-only", "--type", name)
+        assert done.returncode == 0, done.stderr
+        found = next(iter(run_litert(folder / "made.tflite", feeds).values()))
+        assert found.size == expected.size and np.isfinite(found).all()
+        if "int" in name:
+            # Tensors with scales hold codes.
+            sizes = [len(tensor[2]) for tensor in tensors_of(folder / "made.tflite").values() if len(tensor) > 3]
+            is_there = any(size >= w.size // 4 for size in sizes)
+            assert is_there or "left in float" in done.stdout + done.stderr, done.stdout
+
+
+def test_own_filters():
+    for name in types():
+        for case in OWN_FILTERS:
+            yield f"{name}, {case}", check_own_filters, name, OWN_FILTERS[case]
 
 
 # --- OpenVINO's own elements ---------------------------------------------------------------------------
@@ -463,6 +513,33 @@ def test_two_bits_of_other_tools_are_read():
                     label = f"{np.dtype(dtype)}, {shape}, {axis}, {block}, zero points: {has_zeros}"
                     yield label, check_two_bits_of_others, dtype, shape, axis, block, has_zeros, True
     yield "int32_data", check_two_bits_of_others, ml_dtypes.int2, (5, 3), 1, 0, True, False
+
+
+def check_never_floats(name, case):
+    """By name, integers stay codes in TFLite, whichever groups they mean elsewhere: of channels, which is told."""
+    graph, feeds, w, _, of_result = case
+    with scratch() as folder:
+        path, target = folder / "model.onnx", folder / "made.tflite"
+        path.write_bytes(graph.SerializeToString())
+        done = quadrant("convert", path, target, "--scheme", "weight-only", "--type", name)
+        assert done.returncode == 0, done.stderr
+        bits = int(name[-1])
+        assert ("a scale for each channel" in done.stderr) == (bits < 5), done.stderr
+        kinds = {tensor[0] for tensor in tensors_of(target).values() if tensor[2] and len(tensor[2]) >= w.size // 8}
+        assert kinds == {"INT2" if bits == 2 else "INT4" if bits < 5 else "INT8"}, kinds
+        found = of_result(next(iter(run_litert(target, feeds).values())))
+        noise = np.sum((found - w).astype(np.float64)**2) / np.sum(w.astype(np.float64)**2)
+        assert noise < 2 * 4.0**-bits * 4, noise
+        # Blocks that are asked for cannot be, and that is told, with what can.
+        if bits == 4:
+            done = quadrant("convert", path, target, "--scheme", "weight-only", "--type", name, "--block-size", "32")
+            assert done.returncode == 0 and "with scales above zero, for each channel or for the tensor, it has" in done.stdout, done.stdout
+
+
+def test_integers_stay_codes_in_tflite():
+    for name in [f"int{bits}" for bits in range(2, 9)] + [f"uint{bits}" for bits in range(2, 5)]:
+        for case in ("gemm", "matmul"):
+            yield f"{name}, {case}", check_never_floats, name, MODELS[case]
 
 
 def test_codes_without_a_sign_get_one_in_tflite():

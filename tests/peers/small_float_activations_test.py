@@ -9,7 +9,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from _command import COMMAND, ROOT, quadrant, run_tests, scratch
+from _litert import run_litert
 from _models import run
+from _openvino import compiled_by_openvino
 from _text import graph_text
 
 TYPES = {"f8e4m3": (TensorProto.FLOAT8E4M3FN, 448, 2.0 ** -9), "f8e5m2": (TensorProto.FLOAT8E5M2, 57344, 2.0 ** -16)}
@@ -322,6 +324,58 @@ def test_the_example():
         assert 20 < noise < 60 and difference > noise + 3, (noise, difference)
         explained = succeeds("explain", model, "--scheme", "fp8", "--calibration", folder / "in", command=example)
         assert explained.count("ToQuantize") == products, explained
+
+
+def test_one_dequantize_of_what_several_read():
+    rng = np.random.default_rng(6)
+    weights = [rng.standard_normal((8, 5)).astype(np.float32) for _ in range(3)]
+    nodes = [helper.make_node("MatMul", ["x", f"w{i}"], [f"y{i}"], f"product{i}") for i in range(3)]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 8])],
+                              [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, [4, 5]) for i in range(3)],
+                              [numpy_helper.from_array(w, f"w{i}") for i, w in enumerate(weights)])
+    x = rng.standard_normal((4, 8)).astype(np.float32)
+    with scratch() as folder:
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), folder / "m.onnx")
+        np.savez(folder / "x.npz", x=x)
+        succeeds("quantize", folder / "m.onnx", "-o", folder / "fp8.onnx", "--scheme", "fp8", "--calibration",
+                 folder / "x.npz", command=COMMAND.parent / "example_fp8")
+        made = onnx.load(folder / "fp8.onnx").graph.node
+        read = {node.input[0] for node in made if node.op_type == "MatMul"}
+        assert len(read) == 1, read
+        assert [node.op_type for node in made].count("DequantizeLinear") == 4, [node.op_type for node in made]
+        for found, weight in zip(run(folder / "fp8.onnx", {"x": x}), weights):
+            assert decibels(found, x @ weight) > 25
+
+
+def check_stored(code, groups):
+    """A constant that is rounded to float8 is stored as such codes where no operation makes them."""
+    rng = np.random.default_rng(8)
+    w = rng.standard_normal((16, 8)).astype(np.float32)
+    scales = np.float32(0.01) if groups == "tensor" else rng.uniform(.005, .02, 8).astype(np.float32)
+    attributes = {"axis": 1} if groups == "axis" else {}
+    model = simulated(code, scales, [16, 8], attributes)
+    graph = model.graph
+    del graph.input[:], graph.output[:]
+    graph.initializer.append(numpy_helper.from_array(w, "x"))
+    graph.node.append(helper.make_node("MatMul", ["data", "y"], ["z"]))
+    graph.input.append(helper.make_tensor_value_info("data", TensorProto.FLOAT, [16, 16]))
+    graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, [16, 8]))
+    feeds = {"data": np.eye(16, dtype=np.float32)}
+    with scratch() as folder:
+        onnx.save(model, folder / "m.onnx")
+        wanted = run(folder / "m.onnx", feeds)[0]
+        for ending in ("xml", "tflite", "mlir"):
+            succeeds("convert", folder / "m.onnx", folder / f"m.{ending}")
+        assert "f8e" in (folder / "m.xml").read_text()
+        found = next(iter(compiled_by_openvino(str(folder / "m.xml"))([feeds["data"]]).values()))
+        assert np.array_equal(found, wanted)
+        assert np.array_equal(next(iter(run_litert(folder / "m.tflite", feeds).values())), wanted)
+
+
+def test_constants_are_stored_as_codes():
+    for code in TYPES:
+        for groups in ("tensor", "axis"):
+            yield f"{code} {groups}", check_stored, code, groups
 
 
 if __name__ == "__main__":

@@ -97,6 +97,7 @@ struct OnnxWriteReport {
   std::string external_file;  ///< empty when all data is inline
   std::int64_t opset_read = 0;
   std::int64_t opset_written = 0;
+  bool was_converted = false;     ///< from the opset of the ONNX file that the graph was read from
   std::int64_t matmul_nbits = 0;  ///< products that became MatMulNBits
   std::int64_t matmul_bnb4 = 0;   ///< products that became MatMulBnb4
   std::int64_t qoperators = 0;    ///< nodes that became operators on codes

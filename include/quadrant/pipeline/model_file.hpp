@@ -59,7 +59,8 @@ struct WriteModelOptions {
                                                  const WriteModelOptions& options = {},
                                                  const RunContext& context = {});
 
-/// What an ONNX file says otherwise than the graph, or ONNX Runtime computes otherwise than it.
+/// Another opset than the graph's, and what an ONNX file says otherwise than the graph, or ONNX
+/// Runtime computes otherwise than it.
 [[nodiscard]] std::vector<std::string> remarks_of(const OnnxWriteReport& report);
 /// Adds `what: name: reason` for each.
 void add_remarks(std::vector<std::string>& remarks, std::string_view what,

@@ -60,8 +60,17 @@ std::string RewriteContext::free_node_name(const std::string& wanted) {
 }
 
 Expected<Value> RewriteContext::dequantize(Value quantized) {
-  return emit(ops::Dequantize::kind, {quantized}, std::string(view().value_name(quantized)),
-              view().type(quantized).expressed());
+  const TensorType real = view().type(quantized).expressed();
+  Value& known = dequantized_[quantized];
+  // A rewriter may have erased it, or given the codes another type since.
+  const bool is_there =
+      !known.is_absent() && std::ranges::any_of(view().uses(quantized.node), [&](const Use& use) {
+        return use.user == known.node && use.result == quantized.result;
+      });
+  if (is_there && view().type(known).element == real.element) return known;
+  QUADRANT_TRY(known, emit(ops::Dequantize::kind, {quantized},
+                           std::string(view().value_name(quantized)), real));
+  return known;
 }
 
 Expected<Value> RewriteContext::quantize(Value real, Quantization to) {

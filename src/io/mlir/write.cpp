@@ -4,6 +4,7 @@
 #include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
 #include "ir/known_integers.hpp"
+#include "numerics/quantize_constant.hpp"
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
@@ -18,6 +19,7 @@ namespace {
 Graph with_conversions(const Graph& graph) {
   Graph copy = graph;
   value_of(resolve_aliases(copy));
+  value_of(quantize_constants_of_formats(copy));
   value_of(make_formats_explicit(copy, nullptr));
   make_quantization_explicit(copy);
   value_of(detail::make_windows_explicit(copy));

@@ -115,11 +115,13 @@ class Lowering {
 
   [[nodiscard]] bool is_weight_of_two_bits(NodeId codes) const {
     const auto type = graph_.type({codes}).uniform();
-    return lowered_.opset_written >= opset_of_two_bits && type &&
-           two_bit_element(*type) == stored_element(graph_, codes) &&
-           std::ranges::all_of(graph_.uses(codes), [&](const Use& use) {
-             return graph_.kind(use.user) == ops::Dequantize::kind;
-           });
+    const bool are_codes = std::ranges::all_of(graph_.uses(codes), [&](const Use& use) {
+      const std::string_view kind = graph_.kind(use.user);
+      return kind == ops::Dequantize::kind || kind == linear_kind;
+    });
+    if (!type) return are_codes;  // what was read, as it was
+    return are_codes && lowered_.opset_written >= opset_of_two_bits &&
+           two_bit_element(*type) == stored_element(graph_, codes);
   }
 
   void store_as(Value constant, ElementType element) {

@@ -33,19 +33,23 @@ struct DataType {
 /// Whether a byte has several elements.
 [[nodiscard]] constexpr bool is_packed(ElementType element) noexcept {
   return element == ElementType::int4 || element == ElementType::uint4 ||
-         element == ElementType::int2 || element == ElementType::uint2;
+         element == ElementType::int2 || element == ElementType::uint2 ||
+         element == ElementType::float4e2m1;
 }
 
-/// What a constant holds elements of a file as, where it can: codes of 2 bits as ones of 4, float8
-/// (e4m3fn, e5m2) as bytes. `undefined` for other types that are carried.
+/// What a constant holds elements of a file as, where it can: codes of 2 bits as ones of 4, the
+/// bits of float4 as ones of 4, those of float8 (e4m3fn, e5m2, e8m0) as bytes. `undefined` for
+/// other types that are carried.
 [[nodiscard]] inline ElementType held_element(ElementType stored) noexcept {
   switch (stored) {
     case ElementType::int2:
       return ElementType::int4;
     case ElementType::uint2:
+    case ElementType::float4e2m1:
       return ElementType::uint4;
     case ElementType::float8e4m3:
     case ElementType::float8e5m2:
+    case ElementType::float8e8m0:
       return ElementType::uint8;
     default:
       return is_carried(stored) ? ElementType::undefined : stored;

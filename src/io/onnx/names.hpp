@@ -73,7 +73,8 @@ inline constexpr std::string_view input_position = "onnx.input_position";
 inline constexpr std::string_view input_info = "onnx.input_info";
 /// The TensorProto or SparseTensorProto of an initializer that is only carried.
 inline constexpr std::string_view tensor = "onnx.tensor";
-/// The codes of such a tensor of float8 or 2 bits, while a model is read: see small_floats.hpp.
+/// The codes of such a tensor of float4, float8 or 2 bits, while a model is read: see
+/// small_floats.hpp.
 inline constexpr std::string_view codes = "onnx.codes";
 /// The data type of an initializer, where it is another than that of its elements.
 inline constexpr std::string_view data_type = "onnx.data_type";

@@ -15,6 +15,7 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
 #include "ir/scales.hpp"
+#include "ir/small_float.hpp"
 #include "numerics/code_sign.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -70,7 +71,7 @@ bool is_weight_of_nbits(const NodeRef& node, bool transposed) {
   }
   const auto stored =
       NodeRef{node.graph, node.operand(0).node}.attribute_or<std::int64_t>(key::data_type, 0);
-  if (held_element(element_of(stored)) == ElementType::uint8) return false;  // float8
+  if (small_float(element_of(stored))) return false;
   const std::int64_t columns = transposed ? 0 : 1;
   const auto axis = node.attribute_or<std::int64_t>("axis", 1);
   const auto block = node.attribute_or<std::int64_t>("block_size", 0);

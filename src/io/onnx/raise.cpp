@@ -7,11 +7,13 @@
 #include <unordered_set>
 
 #include "io/onnx/element.hpp"
+#include "ir/regions.hpp"
 #include "ir/shape_inference.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 #include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::onnx {
@@ -28,6 +30,7 @@ struct Linear {
   NodeId clip;  ///< so with a Clip that limits the codes
   bool to_real = false;
   bool microsoft = false;
+  bool has_own_codes = false;  ///< the constant that it reads means something else to another
   NodeId scale;
   NodeId zero_point;  ///< not valid: it has none
   TypePtr type;
@@ -60,6 +63,27 @@ bool is_zero(const Constant& constant) {
     offset += size;
   }
   return true;
+}
+
+/// Where a value is made that leaves the graph, and what that is called.
+void keep_place(const Graph& graph, Value value, std::string_view key, Attributes& kept) {
+  const auto keep = [&](std::string_view suffix, Attribute what) {
+    kept.set(std::string(key) + std::string(suffix), std::move(what));
+  };
+  keep(raised::name_suffix, std::string(graph.value_name(value)));
+  keep(raised::index_suffix, std::int64_t{value.node.index});
+  if (const Attribute* const place = graph.attribute(value.node, regions::place)) {
+    keep(raised::place_suffix, *place);
+  }
+}
+
+/// The same of a scale or zero points, and their contents.
+void keep_parameter(const Graph& graph, Value value, std::string_view key, Attributes& kept) {
+  keep_place(graph, value, key, kept);
+  kept.set(std::string(key), *raised::contents(graph, value));
+  if (graph.constant(value.node) != nullptr) return;
+  kept.set(std::string(key) + std::string(raised::type_suffix),
+           element_type_number(graph.type(value).element));
 }
 
 class Raising {
@@ -178,7 +202,11 @@ class Raising {
     type.zero_points = parameters.zero_points;
     if (!verify(type, shape)) return false;
     linear.type = std::make_shared<const UniformType>(std::move(type));
-    if (linear.to_real) return settle_codes(codes, linear.type);
+    if (linear.to_real) {
+      linear.has_own_codes = graph_.kind(codes.node) == ops::Constant::kind &&
+                             types_.contains(codes) && *types_.at(codes) != *linear.type;
+      return linear.has_own_codes || settle_codes(codes, linear.type);
+    }
     if (!settle_result(codes, linear.type)) return false;
     made_shapes_.emplace(codes, shape);
     return true;
@@ -429,39 +457,11 @@ class Raising {
 
   // --- rewriting ---
 
-  /// What it takes to make the same operator again.
-  [[nodiscard]] Attributes kept_operator(const Linear& linear) const {
-    const NodeRef node = graph_.ref(linear.node);
-    Attributes kept;
-    const auto keep = [&](std::string_view name, Attribute value) {
-      kept.set(std::string(name), std::move(value));
-    };
-    keep(raised::kind, std::string(node.kind()));
-    keep(raised::operands, static_cast<std::int64_t>(node.operands().size()));
-    keep_parameter(kept, raised::scale, linear.scale);
-    if (linear.zero_point.is_valid()) {
-      keep_parameter(kept, raised::zero_point, linear.zero_point);
-      keep(raised::zeros, std::int64_t{linear.type->zero_points ? 0 : 1});
-    }
-    for (const auto& [name, value] : graph_.attributes(linear.node)) {
-      const bool moves = linear.cast.is_valid() || !name.starts_with(prefix);
-      keep(moves ? std::string(raised::attribute) + name : name, value);
-    }
-    if (linear.cast.is_valid()) {
-      keep(raised::inner_name, std::string(graph_.name(linear.node)));
-      keep(raised::inner_value, std::string(graph_.value_name({linear.node})));
-      keep(raised::inner_index, std::int64_t{linear.node.index});
-      for (const auto& [name, value] : graph_.attributes(linear.cast)) {
-        keep(name.starts_with(prefix) ? name : std::string(raised::cast_attribute) + name, value);
-      }
-    }
-    return kept;
-  }
-
   void raise(const Linear& linear) {
     const NodeId behind = linear.cast.is_valid() ? linear.cast : linear.clip;
     const NodeId last = behind.is_valid() ? behind : linear.node;
-    const Value operand = graph_.ref(linear.node).operand(0);
+    const Value read = graph_.ref(linear.node).operand(0);
+    const Value operand = linear.has_own_codes ? copied(read, linear.type) : read;
     std::vector<NodeId> bounds;
     if (linear.clip.is_valid()) {
       for (const std::size_t bound : {std::size_t{1}, std::size_t{2}}) {
@@ -470,10 +470,14 @@ class Raising {
     }
     // Beside a Clip, operators are made anew, as this library makes them, but of the same codes.
     const auto* const codes =
-        linear.to_real ? graph_.type(operand).uniform().get() : linear.type.get();
+        linear.to_real ? graph_.type(read).uniform().get() : linear.type.get();
     const bool has_clip = codes != nullptr && is_part_of_storage(*codes);
     Attributes kept = has_clip ? Attributes{{std::string(raised::beside_clip), std::int64_t{1}}}
-                               : kept_operator(linear);
+                               : raised::kept_operator(
+                                     graph_, {linear.node, linear.cast, !linear.type->zero_points});
+    if (linear.has_own_codes) {
+      kept.set(std::string(raised::codes_name), std::string(graph_.value_name(read)));
+    }
     TensorType type = graph_.type({last});
     if (!type.shape.is_ranked()) type.shape = graph_.type(operand).shape;
     if (linear.to_real) {
@@ -503,11 +507,15 @@ class Raising {
     if (behind.is_valid()) unused_.insert(linear.node);
   }
 
-  void keep_parameter(Attributes& kept, std::string_view key, NodeId node) const {
-    const std::string name(key);
-    kept.set(name, *graph_.constant(node));
-    kept.set(name + std::string(raised::name_suffix), std::string(graph_.value_name({node})));
-    kept.set(name + std::string(raised::index_suffix), std::int64_t{node.index});
+  /// A constant of the same contents, and another meaning.
+  Value copied(Value codes, const TypePtr& type) {
+    const Value made =
+        graph_.add_constant(std::string(graph_.value_name(codes)), *graph_.constant(codes.node));
+    if (const Attribute* const place = graph_.attribute(codes.node, regions::place)) {
+      graph_.set_attribute(made.node, std::string(regions::place), *place);
+    }
+    types_.emplace(made, type);
+    return made;
   }
 
   void set_types() {
@@ -555,6 +563,49 @@ class Raising {
 }  // namespace
 
 void raise_linear(Graph& graph) { Raising(graph).run(); }
+
+Attributes raised::kept_operator(const Graph& graph, const Operator& linear) {
+  const NodeRef node = graph.ref(linear.node);
+  Attributes kept;
+  const auto keep = [&](std::string_view name, Attribute value) {
+    kept.set(std::string(name), std::move(value));
+  };
+  keep(raised::kind, std::string(node.kind()));
+  keep(raised::operands, static_cast<std::int64_t>(node.operands().size()));
+  Value scale = node.operand(1);
+  if (graph.kind(scale.node) == ops::Cast::kind) {
+    keep_place(graph, scale, raised::scale_cast, kept);
+    keep(std::string(raised::scale_cast) + std::string(raised::node_suffix),
+         std::string(graph.name(scale.node)));
+    scale = graph.operands(scale.node)[0];
+  }
+  keep_parameter(graph, scale, raised::scale, kept);
+  if (!node.operand(2).is_absent()) {
+    keep_parameter(graph, node.operand(2), raised::zero_point, kept);
+    keep(raised::zeros, std::int64_t{linear.has_zeros ? 1 : 0});
+  }
+  const bool has_cast = linear.cast.is_valid();
+  for (const auto& [name, value] : graph.attributes(linear.node)) {
+    const bool moves = has_cast || !name.starts_with(prefix);
+    keep(moves ? std::string(raised::attribute) + name : name, value);
+  }
+  if (has_cast) {
+    keep(raised::inner_name, std::string(node.name()));
+    keep(raised::inner_value, std::string(graph.value_name({linear.node})));
+    keep(raised::inner_index, std::int64_t{linear.node.index});
+    for (const auto& [name, value] : graph.attributes(linear.cast)) {
+      keep(name.starts_with(prefix) ? name : std::string(raised::cast_attribute) + name, value);
+    }
+  }
+  return kept;
+}
+
+const Constant* raised::contents(const Graph& graph, Value value) {
+  if (value.is_absent()) return nullptr;
+  if (const Constant* const constant = graph.constant(value.node)) return constant;
+  const Attribute* const held = graph.attribute(value.node, key::codes);
+  return held != nullptr ? std::get_if<Constant>(held) : nullptr;
+}
 
 Shape raised::parameter_shape(const Constant& parameter) {
   const bool is_one = parameter.shape().rank() == 1 && parameter.element_count() == 1;

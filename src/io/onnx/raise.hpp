@@ -1,6 +1,7 @@
 // DequantizeLinear and QuantizeLinear of a file as `dequantize` and `quantize`, and back.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,16 +19,21 @@ namespace quadrant::inline v0::onnx {
 ///
 /// Only what `restore_linear` makes as it was is raised; the rest stays what it is: scales that are
 /// not float32, zero, not finite or not of the type's `parameter_shape`; operators with further
-/// attributes; codes that are graph inputs or come from unknown operations, or that two operators
-/// give different meanings. A scale that is a list of one number is that number. Where the types
+/// attributes; codes that are graph inputs or come from unknown operations, or computed ones of
+/// several meanings (constants get copies). A scale that is a list of one is a number. Where types
 /// that follow contradict what the file states, nothing is raised. Linear in the size of the graph;
 /// reads scales and zero points, and keeps small ones.
 void raise_linear(Graph& graph);
 
+/// Which codes are meant: integers of a uniform type, or those of another format.
+enum class Restored : std::uint8_t { uniform, other };
+
 /// The inverse, for what still means what the file said: the same operators, names, initializers
 /// and attributes, in the same order, where the graph was not changed. What was changed is left to
-/// `lower_quantization`.
-void restore_linear(Graph& graph);
+/// `lower_quantization` and `lower_small_floats`. Called for the other formats first, before
+/// anything is added to the graph, when scales and zero points of all get their places again;
+/// `has_weights`: their constants, too. The second call removes what nobody reads in the end.
+void restore_linear(Graph& graph, Restored which, bool has_weights = true);
 
 /// What a raised node remembers of its operator. All these names begin alike.
 namespace raised {
@@ -36,9 +42,20 @@ inline constexpr std::string_view kind = "onnx.linear";  ///< and that it is rai
 inline constexpr std::string_view operands = "onnx.linear.operands";  ///< how many
 inline constexpr std::string_view scale = "onnx.linear.scale";
 inline constexpr std::string_view zero_point = "onnx.linear.zero_point";
-/// Suffixes of the two above: the name of the initializer, and the index of its node.
+/// A Cast that stood between the operator and its scale.
+inline constexpr std::string_view scale_cast = "onnx.linear.scale_cast";
+/// Suffixes of the three above: the name of the value, the index of its node, what the file has the
+/// elements of the initializer as, where that is another type than they are held in; and where the
+/// node was placed (ir/regions.hpp), and what it was called.
 inline constexpr std::string_view name_suffix = "_name";
 inline constexpr std::string_view index_suffix = "_index";
+inline constexpr std::string_view type_suffix = "_type";
+inline constexpr std::string_view place_suffix = "_place";
+inline constexpr std::string_view node_suffix = "_node";
+/// The data type of the codes: of an operator that `raise_small_floats` raised.
+inline constexpr std::string_view codes_type = "onnx.linear.codes_type";
+/// The initializer of such codes that means something else to another operator.
+inline constexpr std::string_view codes_name = "onnx.linear.codes_name";
 /// The zero points are all 0, which the type does not list.
 inline constexpr std::string_view zeros = "onnx.linear.zeros";
 /// Prefix of the operator's own attributes.
@@ -53,6 +70,18 @@ inline constexpr std::string_view cast_attribute = "onnx.linear.cast.";
 /// Of a node that is made anew when it is written, since there is a Clip of codes: that it was
 /// read.
 inline constexpr std::string_view beside_clip = "onnx.linear.beside_clip";
+
+/// An operator that becomes a `dequantize` or `quantize`.
+struct Operator {
+  NodeId node;
+  NodeId cast{};           ///< behind it, if that becomes part of it
+  bool has_zeros = false;  ///< all of its zero points are 0
+};
+/// All of the above of it.
+[[nodiscard]] Attributes kept_operator(const Graph& graph, const Operator& linear);
+
+/// What an initializer holds, that of a carried type (`key::codes`), too; null for other values.
+[[nodiscard]] const Constant* contents(const Graph& graph, Value value);
 
 /// The shape of a scale or zero point as a type has it: a list of one number is a number.
 [[nodiscard]] Shape parameter_shape(const Constant& parameter);

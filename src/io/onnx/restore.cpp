@@ -3,9 +3,15 @@
 #include <unordered_set>
 
 #include "io/onnx/dequantize.hpp"
+#include "io/onnx/edit.hpp"
 #include "io/onnx/element.hpp"
+#include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/raise.hpp"
+#include "io/onnx/small_floats.hpp"
+#include "ir/regions.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -34,7 +40,11 @@ class Memory {
 
 class Restoring {
  public:
-  explicit Restoring(Graph& graph) : graph_(graph) {}
+  Restoring(Graph& graph, Restored which, bool has_weights)
+      : graph_(graph),
+        is_first_(which == Restored::other),
+        has_weights_(has_weights),
+        has_limits_(is_first_ && has_limits(graph)) {}
 
   void run() {
     std::vector<NodeId> nodes;
@@ -48,13 +58,16 @@ class Restoring {
       }
     }
     forget_sources(nodes);
-    if (!nodes.empty()) {
-      for (const NodeId node : nodes) collect_erased(node);
-      add_erased();
-      for (const NodeId node : nodes) restore(node);
-      drop_types();
+    for (const NodeId node : nodes) collect_erased(node);
+    add_erased();
+    std::erase_if(nodes, [&](NodeId node) { return is_first_ && is_uniform(node); });
+    for (const NodeId node : nodes) restore(node);
+    if (is_first_) {
+      store_codes_as_elements(graph_);
+    } else {
+      if (!nodes.empty()) drop_types();
+      settle_parameters();
     }
-    settle_parameters();
   }
 
  private:
@@ -82,22 +95,30 @@ class Restoring {
 
   /// A node that is to be made again, at the index that it had.
   struct Erased {
-    std::int64_t index;
-    std::string name;
-    Constant constant;  ///< empty for the operator in front of a Cast
-    NodeId owner;
+    bool is_last = false;  ///< erased when all of the others had been
+    std::int64_t index = 0;
+    std::string name{};  ///< of its value
+    NodeSpec spec{};
+    std::string cast_of{};  ///< for a Cast: the value that it reads
   };
 
-  [[nodiscard]] const UniformType* type_of(NodeId node) const {
+  [[nodiscard]] Quantization type_of(NodeId node) const {
     const Value operand = graph_.ref(node).operand(0);
-    if (operand.is_absent()) return nullptr;
+    if (operand.is_absent()) return {};
     const bool to_real = graph_.kind(node) == ops::Dequantize::kind;
-    return graph_.type(to_real ? operand : Value{node}).uniform().get();
+    return graph_.type(to_real ? operand : Value{node}).quantization;
   }
+
+  [[nodiscard]] bool is_uniform(NodeId node) const { return type_of(node).uniform() != nullptr; }
 
   [[nodiscard]] bool still_means_the_same(NodeId node) const {
     const Memory memory(graph_.ref(node));
-    const UniformType* type = type_of(node);
+    const Quantization meaning = type_of(node);
+    if (memory.has(raised::codes_type)) {
+      return meaning && is_to_be_same(node) &&
+             mean_the_same(meaning, remembered_format(graph_, node));
+    }
+    const UniformType* const type = meaning.uniform().get();
     if (type == nullptr || !says(memory.constant(raised::scale), type->scales)) return false;
     const bool zeros = memory.integer(raised::zeros) != 0;
     const Constant zero_points = zeros ? Constant{} : memory.constant(raised::zero_point);
@@ -114,6 +135,17 @@ class Restoring {
     const bool microsoft = memory.text(raised::kind).find("::") != std::string::npos;
     return raised::granularity(graph_.attributes(node), raised::attribute, microsoft,
                                type->scales.shape(), shape) == type->granularity;
+  }
+
+  /// Whether codes of another format are wanted as the file had them: not zero points that say what
+  /// a QuantizeLinear makes, where that is no good (`lower_small_floats`).
+  [[nodiscard]] bool is_to_be_same(NodeId node) const {
+    if (is_uniform(node)) return true;
+    const Memory memory(graph_.ref(node));
+    if (graph_.kind(node) == ops::Quantize::kind) {
+      return !memory.has(raised::zero_point) || !has_limits_;
+    }
+    return has_weights_ || graph_.constant(graph_.operands(node)[0].node) == nullptr;
   }
 
   /// Whether a parameter of the file is the one of a type.
@@ -144,30 +176,90 @@ class Restoring {
 
   // --- nodes that are not there any more ---
 
+  static std::string suffixed(std::string_view key, std::string_view suffix) {
+    return std::string(key) + std::string(suffix);
+  }
+
   void collect_erased(NodeId node) {
     const Memory memory(graph_.ref(node));
     for (const std::string_view key : {raised::scale, raised::zero_point}) {
       if (!memory.has(key)) continue;
-      const std::string name(key);
-      Erased erased{memory.integer(name + std::string(raised::index_suffix)),
-                    memory.text(name + std::string(raised::name_suffix)),
-                    memory.constant(key),
-                    {}};
-      if (const Value present = graph_.find_value(erased.name); holds(present, erased.constant)) {
-        parameters_.emplace(std::move(erased.name), present);
-      } else if (collected_.insert(erased.name).second) {
-        erased_.push_back(std::move(erased));
+      const Constant contents = memory.constant(key);
+      NodeSpec spec{.kind = std::string(ops::Constant::kind),
+                    .results = {{{}, {contents.element(), contents.shape(), nullptr}}},
+                    .constant = contents};
+      if (const std::int64_t type = memory.integer(suffixed(key, raised::type_suffix))) {
+        spec.attributes.set(std::string(key::data_type), type);
       }
+      collect(memory, key, std::move(spec));
     }
-    if (memory.has(raised::inner_value)) {
-      erased_.push_back(
-          {memory.integer(raised::inner_index), memory.text(raised::inner_value), {}, node});
+    if (has_scale_cast(memory)) {
+      const TensorType read{ElementType::float32, memory.constant(raised::scale).shape(), nullptr};
+      collect(memory, raised::scale_cast,
+              {.kind = std::string(ops::Cast::kind),
+               .name = memory.text(suffixed(raised::scale_cast, raised::node_suffix)),
+               .operands = {Value{}},
+               .results = {{{}, read}},
+               .attributes = {{"to", element_type_number(ElementType::float32)}}});
+    }
+    if (memory.has(raised::inner_value)) collect_inner(memory);
+  }
+
+  /// Something that keeps the place of an operator until that is restored.
+  void collect_inner(const Memory& memory) {
+    std::string name = memory.text(raised::inner_value);
+    const Value present = graph_.find_value(name);
+    if (!present.is_absent() && graph_.attribute(present.node, raised::parameter) != nullptr) {
+      parameters_.emplace(std::move(name), present);
+      return;
+    }
+    const Constant nothing = float_scalar(0);
+    Erased erased{.index = memory.integer(raised::inner_index), .name = name};
+    erased.spec.kind = ops::Constant::kind;
+    erased.spec.results.push_back({std::move(name), {nothing.element(), nothing.shape(), nullptr}});
+    erased.spec.constant = nothing;
+    collect(std::move(erased));
+  }
+
+  static bool has_scale_cast(const Memory& memory) {
+    return memory.has(suffixed(raised::scale_cast, raised::name_suffix));
+  }
+
+  /// What is remembered under `key`; `spec` says all but its name.
+  void collect(const Memory& memory, std::string_view key, NodeSpec spec) {
+    std::string name = memory.text(suffixed(key, raised::name_suffix));
+    spec.results.front().name = name;
+    if (memory.has(suffixed(key, raised::place_suffix))) {
+      spec.attributes.set(std::string(regions::place),
+                          memory.text(suffixed(key, raised::place_suffix)));
+    }
+    const bool is_cast = key == raised::scale_cast;
+    collect({.is_last = memory.has(raised::codes_type),
+             .index = memory.integer(suffixed(key, raised::index_suffix)),
+             .name = std::move(name),
+             .spec = std::move(spec),
+             .cast_of = is_cast ? memory.text(suffixed(raised::scale, raised::name_suffix))
+                                : std::string()});
+  }
+
+  void collect(Erased erased) {
+    if (const Value present = graph_.find_value(erased.name); is_it(present, erased.spec)) {
+      parameters_.emplace(erased.name, present);
+    } else if (collected_.insert(erased.name).second) {
+      erased_.push_back(std::move(erased));
     }
   }
 
-  [[nodiscard]] bool holds(Value value, const Constant& constant) const {
-    if (value.is_absent() || graph_.kind(value.node) != ops::Constant::kind) return false;
-    return *graph_.constant(value.node) == constant;
+  /// Whether the value is still what is to be made.
+  [[nodiscard]] bool is_it(Value value, const NodeSpec& spec) const {
+    if (value.is_absent()) return false;
+    // Nobody looks into such a tensor, or changes it.
+    if (graph_.kind(value.node) == opaque_initializer_kind) {
+      return graph_.type(value).shape == spec.results.front().type.shape;
+    }
+    if (graph_.kind(value.node) != spec.kind) return false;
+    const Constant* const constant = graph_.constant(value.node);
+    return constant == nullptr || *constant == spec.constant;
   }
 
   /// Those that stayed in the graph go, where nothing that was restored reads them.
@@ -186,20 +278,18 @@ class Restoring {
   /// Backwards: they were erased in the order of their indices, and the graph hands out the one
   /// that was freed last.
   void add_erased() {
-    std::ranges::sort(erased_, std::ranges::greater{}, &Erased::index);
+    std::ranges::sort(erased_, std::ranges::greater{},
+                      [](const Erased& erased) { return std::pair(erased.is_last, erased.index); });
     for (Erased& erased : erased_) {
-      if (erased.constant) {
-        parameters_.emplace(erased.name, graph_.add_constant(erased.name, erased.constant));
-        continue;
-      }
-      TensorType type = graph_.type({erased.owner});
-      type.element = ElementType::float32;
-      const Memory memory(graph_.ref(erased.owner));
-      inner_.emplace(erased.owner, graph_.add({.kind = memory.text(raised::kind),
-                                               .name = memory.text(raised::inner_name),
-                                               .operands = std::vector<Value>(operands_of(memory)),
-                                               .results = {{erased.name, std::move(type)}}}));
+      erased.spec.attributes.set(std::string(raised::parameter), std::int64_t{1});
+      parameters_.emplace(erased.name, Value{graph_.add(std::move(erased.spec))});
     }
+    for (const Erased& erased : erased_) {
+      if (!erased.cast_of.empty()) {
+        graph_.set_operand(parameters_.at(erased.name).node, 0, parameters_.at(erased.cast_of));
+      }
+    }
+    erased_.clear();
   }
 
   // --- nodes that change their kind ---
@@ -210,23 +300,43 @@ class Restoring {
 
   [[nodiscard]] std::vector<Value> linear_operands(NodeId node) const {
     const Memory memory(graph_.ref(node));
-    std::vector<Value> operands{graph_.ref(node).operand(0)};
-    for (const std::string_view key : {raised::scale, raised::zero_point}) {
+    std::vector<Value> operands{codes_of(node)};
+    const std::string_view scale = has_scale_cast(memory) ? raised::scale_cast : raised::scale;
+    for (const std::string_view key : {scale, raised::zero_point}) {
       if (operands.size() == operands_of(memory)) break;
-      const auto found =
-          parameters_.find(memory.text(std::string(key) + std::string(raised::name_suffix)));
+      const auto found = parameters_.find(memory.text(suffixed(key, raised::name_suffix)));
       operands.push_back(found == parameters_.end() ? Value{} : found->second);
     }
     return operands;
   }
 
+  /// The initializer that was read, where the codes became a constant of their own.
+  [[nodiscard]] Value codes_of(NodeId node) const {
+    const Value codes = graph_.ref(node).operand(0);
+    const Memory memory(graph_.ref(node));
+    if (!memory.has(raised::codes_name)) return codes;
+    const Value first = graph_.find_value(memory.text(raised::codes_name));
+    const Constant* const contents = graph_.constant(codes.node);
+    const Constant* const read = first.is_absent() ? nullptr : graph_.constant(first.node);
+    return contents != nullptr && read != nullptr && *read == *contents ? first : codes;
+  }
+
   void restore(NodeId node) {
-    const std::string kind = Memory(graph_.ref(node)).text(raised::kind);
+    const Memory memory(graph_.ref(node));
+    const std::string kind = memory.text(raised::kind);
+    const std::string inner_name = memory.text(raised::inner_name);
+    const bool has_cast = memory.has(raised::inner_value);
+    const Value inner = has_cast ? parameters_.at(memory.text(raised::inner_value)) : Value{};
+    const bool makes_codes = graph_.kind(node) == ops::Quantize::kind;
+    const Value read = graph_.ref(node).operand(0);
     std::vector<Value> operands = linear_operands(node);
+    TensorType type = graph_.type({node});
+    type.quantization = nullptr;
+    if (makes_codes && memory.has(raised::codes_type)) {
+      type.element = element_of(memory.integer(raised::codes_type));
+    }
     Attributes linear;
     Attributes last;  // of the Cast, where there is one
-    const auto inner = inner_.find(node);
-    const bool has_cast = inner != inner_.end();
     for (const auto& [name, value] : graph_.attributes(node)) {
       if (name.starts_with(raised::attribute)) {
         linear.set(name.substr(raised::attribute.size()), value);
@@ -237,14 +347,14 @@ class Restoring {
       }
     }
     if (has_cast) {
-      for (std::uint32_t i = 0; i < operands.size(); ++i) {
-        graph_.set_operand(inner->second, i, operands[i]);
-      }
-      for (const auto& [name, value] : linear) graph_.set_attribute(inner->second, name, value);
-      operands = {{inner->second}};
+      const TensorType real{ElementType::float32, type.shape, nullptr};
+      operands = {{replace_in_place(graph_, inner.node,
+                                    {.kind = kind,
+                                     .name = inner_name,
+                                     .operands = std::move(operands),
+                                     .results = {{std::string(graph_.value_name(inner)), real}},
+                                     .attributes = std::move(linear)})}};
     }
-    TensorType type = graph_.type({node});
-    type.quantization = nullptr;
     ResultSpec result{std::string(graph_.value_name({node})), std::move(type)};
     std::string node_name(graph_.name(node));
     replace_in_place(graph_, node,
@@ -253,6 +363,9 @@ class Restoring {
                       .operands = std::move(operands),
                       .results = {std::move(result)},
                       .attributes = has_cast ? std::move(last) : std::move(linear)});
+    const bool is_left =
+        !makes_codes && graph_.constant(read.node) != nullptr && graph_.uses(read.node).empty();
+    if (is_left) graph_.erase(read.node);  // the initializer that was read took its place
   }
 
   // --- types ---
@@ -301,11 +414,15 @@ class Restoring {
   std::vector<Erased> erased_;
   std::unordered_set<std::string> collected_;
   std::unordered_map<std::string, Value> parameters_;
-  std::unordered_map<NodeId, NodeId> inner_;
+  bool is_first_;
+  bool has_weights_;
+  bool has_limits_;
 };
 
 }  // namespace
 
-void restore_linear(Graph& graph) { Restoring(graph).run(); }
+void restore_linear(Graph& graph, Restored which, bool has_weights) {
+  Restoring(graph, which, has_weights).run();
+}
 
 }  // namespace quadrant::inline v0::onnx

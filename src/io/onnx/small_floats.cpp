@@ -4,8 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <ranges>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -19,6 +20,7 @@
 #include "io/onnx/raise.hpp"
 #include "ir/regions.hpp"
 #include "ir/scales.hpp"
+#include "ir/small_float.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/ops/codes.hpp"
@@ -32,26 +34,34 @@ bool is_small_float(ElementType element) noexcept {
   return element == ElementType::float8e4m3 || element == ElementType::float8e5m2;
 }
 
-// --- reading ------------------------------------------------------------------------------------
-
-/// Codes of initializers that are read by their DequantizeLinear alone; empty for other elements.
-std::optional<NumberCode> code_of(ElementType element) {
-  if (is_small_float(element)) return FloatCode{element};
-  constexpr int bits = 2;
-  if (bit_width(element) != bits) return std::nullopt;
-  return IntegerCode::of(bits, element == ElementType::int2);
+/// Whether it is a `quantize`.
+bool makes_codes(const Graph& graph, NodeId node) {
+  return graph.kind(node) == ops::Quantize::kind;
 }
 
-/// The codes of an initializer of which nobody needs to know more; null for others.
+// --- reading ------------------------------------------------------------------------------------
+
+/// What codes of such an initializer are; empty for other elements.
+std::optional<NumberCode> code_of(ElementType element) {
+  if (is_small_float(element) || element == ElementType::float4e2m1) return FloatCode{element};
+  if (element == ElementType::int2 || element == ElementType::uint2) {
+    return IntegerCode::of(bit_width(element), element == ElementType::int2);
+  }
+  const auto range = integer_range(element);
+  if (!range || bit_width(element) > 8) return std::nullopt;
+  return IntegerCode::of(bit_width(element), range->min < 0);
+}
+
+/// The contents of an initializer of which nobody needs to know more; null for others.
 const Constant* codes_of(const Graph& graph, Value value) {
-  if (value.is_absent() || graph.kind(value.node) != opaque_initializer_kind) return nullptr;
-  if (!code_of(graph.type(value).element)) return nullptr;
+  if (value.is_absent() || graph.type(value).is_quantized()) return nullptr;
   constexpr std::array known{key::tensor, key::data_directory, key::codes, regions::place};
+  const bool is_constant = graph.kind(value.node) == ops::Constant::kind;
+  if (!is_constant && graph.kind(value.node) != opaque_initializer_kind) return nullptr;
   for (const auto& [name, attribute] : graph.attributes(value.node)) {
     if (std::ranges::find(known, name) == known.end()) return nullptr;
   }
-  const Attribute* const found = graph.attribute(value.node, key::codes);
-  return found != nullptr ? std::get_if<Constant>(found) : nullptr;
+  return raised::contents(graph, value);
 }
 
 bool same_numbers(const Constant& a, const Constant& b) {
@@ -64,13 +74,6 @@ bool are_zeros(const Constant& constant) {
   const auto read = constant.read();
   return read && std::ranges::all_of(read->bytes(), [](std::byte b) { return b == std::byte{0}; });
 }
-
-/// A DequantizeLinear that means codes in a format.
-struct CodedWeight {
-  Constant codes;
-  ElementType element = ElementType::undefined;  ///< of the codes in the file
-  ScaledFormat format;
-};
 
 /// One of these operators whose attributes say no more than which elements share a scale; codes
 /// are `made`.
@@ -90,93 +93,157 @@ bool is_plain(const Graph& graph, NodeId id, std::string_view op_type,
     if (number == nullptr) return false;
     if (key == "saturate") return *number == 1;
     if (key == "precision") return *number == 0;
-    return key == "output_dtype" && (*number == 0 || (made != ElementType::undefined &&
-                                                      numbered_element_type(*number) == made));
+    if (key != "output_dtype") return false;
+    return *number == 0 || made == ElementType::undefined || numbered_element_type(*number) == made;
   });
 }
 
-/// Whether an element is one that scales have, and the reals beside them.
-bool is_scale(const Constant* constant) {
-  return constant != nullptr && is_scale_type(constant->element());
+/// The scales of an operator.
+struct LinearScale {
+  Constant stored;
+  ElementType element = ElementType::undefined;    ///< of these in the file
+  ElementType expressed = ElementType::undefined;  ///< of the reals beside them
+};
+
+/// What the attribute `output_dtype` of that name says.
+ElementType stated_type(const Graph& graph, NodeId node, const std::string& attribute) {
+  return numbered_element_type(graph.attributes(node).get_or<std::int64_t>(attribute, 0))
+      .value_or(ElementType::undefined);
 }
 
-/// What an operand of scales holds: float32 or float16, which may be behind a Cast to float32; null
-/// for others.
-const Constant* scales_of_operand(NodeRef node) {
-  const Constant* const scale = node.operand_constant(1);
-  if (scale != nullptr) return is_scale(scale) ? scale : nullptr;
-  const NodeRef cast{node.graph, node.operand(1).node};
-  const bool is_widened = !node.operand(1).is_absent() && cast.kind() == ops::Cast::kind &&
-                          cast.type().element == ElementType::float32;
-  const Constant* const halves = is_widened ? cast.operand_constant(0) : nullptr;
-  return halves != nullptr && halves->element() == ElementType::float16 ? halves : nullptr;
-}
-
-/// What the scales and zero points of an operator say of codes of that type and shape; empty where
-/// that is no format.
-std::optional<ScaledFormat> format_of(const Graph& graph, NodeId node, const NumberCode& code,
-                                      const Shape& codes) {
-  const NodeRef ref = graph.ref(node);
-  const Constant* const scale = scales_of_operand(ref);
-  if (scale == nullptr) return std::nullopt;
-  const Shape shape = raised::parameter_shape(*scale);
-  const auto groups = raised::granularity(graph.attributes(node), {}, false, shape, codes);
-  if (!groups) return std::nullopt;
-  const bool is_integer = std::holds_alternative<IntegerCode>(code);
-  Constant zeros;  // those that are not all 0
-  if (ref.operands().size() == 3) {
-    const Constant* const stated = codes_of(graph, ref.operand(2));
-    if (stated == nullptr || stated->element_count() != scale->element_count()) {
-      return std::nullopt;
-    }
-    if (!are_zeros(*stated)) zeros = stated->reshaped(shape);
-    if (zeros && !is_integer) return std::nullopt;
+/// Float32, or float16, which may be behind a Cast to float32; or powers of two beside reals of a
+/// type that the operator says, or reads.
+std::optional<LinearScale> scale_of(const Graph& graph, NodeId id, bool makes_codes) {
+  const NodeRef node = graph.ref(id);
+  const TensorType* const read = node.operand_type(1);
+  if (read == nullptr) return std::nullopt;
+  const ElementType stated =
+      makes_codes ? ElementType::undefined : stated_type(graph, id, "output_dtype");
+  if (const Constant* const scale = scales_read_by(node, 1)) {
+    if (stated != ElementType::undefined && stated != read->element) return std::nullopt;
+    return LinearScale{*scale, scale->element(), read->element};
   }
-  auto numbers = read_scales(*scale);
-  if (!numbers || !std::ranges::all_of(*numbers, [](float number) {
+  const Constant* const powers = codes_of(graph, node.operand(1));
+  const ElementType expressed = makes_codes ? node.operand_type(0)->element : stated;
+  if (powers == nullptr || read->element != ElementType::float8e8m0 || !is_float(expressed)) {
+    return std::nullopt;
+  }
+  return LinearScale{*powers, read->element, expressed};
+}
+
+std::optional<std::vector<float>> numbers_of(const LinearScale& scale) {
+  if (scale.element != ElementType::float8e8m0) {
+    auto numbers = read_scales(scale.stored);
+    return numbers ? std::optional(*std::move(numbers)) : std::nullopt;
+  }
+  const auto bytes = scale.stored.read();
+  if (!bytes) return std::nullopt;
+  std::vector<float> numbers;
+  for (const std::byte byte : bytes->bytes()) {
+    numbers.push_back(widen_small_float(*small_float(scale.element), std::to_integer<int>(byte)));
+  }
+  return numbers;
+}
+
+/// What the scales and zero points of an operator, empty where there are none, say of codes of that
+/// type and shape, by attributes whose names begin with `attribute_prefix`; empty where that is no
+/// format.
+std::optional<ScaledFormat> format_of(const NumberCode& code, const Shape& codes,
+                                      const LinearScale& scale, const Constant& zero_points,
+                                      const Attributes& attributes,
+                                      std::string_view attribute_prefix) {
+  const Shape shape = raised::parameter_shape(scale.stored);
+  const auto groups = raised::granularity(attributes, attribute_prefix, false, shape, codes);
+  auto numbers = numbers_of(scale);
+  if (!groups || !numbers || !std::ranges::all_of(*numbers, [](float number) {
         return std::isfinite(number) && number != 0;
       })) {
     return std::nullopt;
   }
   const bool has_sign = std::ranges::any_of(*numbers, [](float number) { return number < 0; });
   ScaledFormat scaled{.format = {.code = code,
-                                 .scales = {{*groups, FloatScale{scale->element(), has_sign}}},
-                                 .expressed = ref.operand_type(1)->element}};
-  if (zeros) {
+                                 .scales = {{*groups, FloatScale{scale.element, has_sign}}},
+                                 .expressed = scale.expressed}};
+  if (zero_points && !are_zeros(zero_points)) {
+    if (!std::holds_alternative<IntegerCode>(code)) return std::nullopt;
     scaled.format.offset = Offset::zero_point;
-    scaled.offsets = {zeros};
+    scaled.offsets = {zero_points.reshaped(shape)};
   }
   // Uniform types keep the scales' own type.
-  scaled.scales = {make_scales(is_integer ? scale->element() : ElementType::float32, shape,
-                               *std::move(numbers))};
+  const ElementType kept = is_uniform(scaled.format) ? scale.element : ElementType::float32;
+  scaled.scales = {make_scales(kept, shape, *std::move(numbers))};
   if (!verify(scaled.format, codes)) return std::nullopt;
   return scaled;
 }
 
+/// The same as an operator of the graph says it.
+std::optional<ScaledFormat> format_of(const Graph& graph, NodeId node, const NumberCode& code,
+                                      const Shape& codes, bool makes_codes) {
+  const auto scale = scale_of(graph, node, makes_codes);
+  if (!scale) return std::nullopt;
+  Constant zero_points;
+  if (graph.operands(node).size() == 3) {
+    const Constant* const stated = codes_of(graph, graph.operands(node)[2]);
+    if (stated == nullptr || stated->element_count() != scale->stored.element_count()) {
+      return std::nullopt;
+    }
+    zero_points = *stated;
+  }
+  return format_of(code, codes, *scale, zero_points, graph.attributes(node), {});
+}
+
+/// A DequantizeLinear that means codes in a format.
+struct CodedWeight {
+  NodeId node;
+  ElementType element = ElementType::undefined;  ///< of the codes in the file
+  ScaledFormat format;
+};
+
 std::optional<CodedWeight> coded_weight(const Graph& graph, NodeId node) {
-  const NodeRef ref = graph.ref(node);
   if (!is_plain(graph, node, "DequantizeLinear")) return std::nullopt;
-  const Constant* const codes = codes_of(graph, ref.operand(0));
-  if (codes == nullptr || graph.uses(ref.operand(0).node).size() != 1) return std::nullopt;
-  const ElementType element = ref.operand_type(0)->element;
+  const Value read = graph.operands(node)[0];
+  const Constant* const codes = codes_of(graph, read);
+  if (codes == nullptr) return std::nullopt;
+  const ElementType element = graph.type(read).element;
   const auto code = code_of(element);
-  auto format = code ? format_of(graph, node, *code, codes->shape()) : std::nullopt;
+  auto format = code ? format_of(graph, node, *code, codes->shape(), false) : std::nullopt;
   if (!format) return std::nullopt;
-  return CodedWeight{*codes, element, *std::move(format)};
+  // Others of a uniform type are `raise_linear`'s, who had a reason to leave them.
+  const bool is_carried_type = graph.kind(read.node) == opaque_initializer_kind;
+  if (!is_carried_type && is_uniform(format->format)) return std::nullopt;
+  return CodedWeight{node, element, *std::move(format)};
+}
+
+/// Those whose codes nobody else reads.
+std::vector<CodedWeight> coded_weights(const Graph& graph) {
+  std::map<NodeId, std::size_t> readers;  // by codes
+  std::vector<CodedWeight> found;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (!node.is_valid() || !graph.kind(node).starts_with(prefix)) continue;
+    auto weight = coded_weight(graph, node);
+    if (!weight) continue;
+    ++readers[graph.operands(node)[0].node];
+    found.push_back(*std::move(weight));
+  }
+  std::erase_if(found, [&](const CodedWeight& weight) {
+    const NodeId codes = graph.operands(weight.node)[0].node;
+    return graph.uses(codes).size() != readers[codes];
+  });
+  return found;
 }
 
 /// A QuantizeLinear whose codes are read by DequantizeLinear alone, to whom they mean the same.
 struct CodedResult {
   ScaledFormat format;
+  ElementType element = ElementType::undefined;  ///< of the codes in the file
   std::vector<NodeId> readers;
 };
 
 /// The type of codes that it makes, by its zero points or attribute.
 ElementType made_codes(const Graph& graph, NodeId node) {
-  const NodeRef ref = graph.ref(node);
-  if (const TensorType* const zeros = ref.operand_type(2)) return zeros->element;
-  return numbered_element_type(ref.attribute_or<std::int64_t>("output_dtype", 0))
-      .value_or(ElementType::undefined);
+  const TensorType* const zeros = graph.ref(node).operand_type(2);
+  return zeros != nullptr ? zeros->element : stated_type(graph, node, "output_dtype");
 }
 
 std::optional<CodedResult> coded_result(const Graph& graph, NodeId node) {
@@ -185,18 +252,18 @@ std::optional<CodedResult> coded_result(const Graph& graph, NodeId node) {
   if (!is_small_float(code) || !is_plain(graph, node, "QuantizeLinear", code)) return std::nullopt;
   const TensorType* const real = ref.operand_type(0);
   if (real == nullptr || real->is_quantized()) return std::nullopt;
-  auto format = format_of(graph, node, FloatCode{code}, real->shape);
+  auto format = format_of(graph, node, FloatCode{code}, real->shape, true);
   if (!format) return std::nullopt;
   const ElementType expressed = format->format.expressed;
   if (real->element != expressed &&
       (real->element != ElementType::undefined || expressed != ElementType::float32)) {
     return std::nullopt;
   }
-  CodedResult found{*std::move(format), {}};
+  CodedResult found{*std::move(format), code, {}};
   for (const Use& use : graph.uses(node)) {
     const bool is_reader = use.operand == 0 && is_plain(graph, use.user, "DequantizeLinear");
     const auto meant =
-        is_reader ? format_of(graph, use.user, FloatCode{code}, real->shape) : std::nullopt;
+        is_reader ? format_of(graph, use.user, FloatCode{code}, real->shape, false) : std::nullopt;
     if (!meant || meant->format != found.format.format ||
         !same_numbers(meant->scales.front(), found.format.scales.front())) {
       return std::nullopt;
@@ -206,89 +273,132 @@ std::optional<CodedResult> coded_result(const Graph& graph, NodeId node) {
   return found.readers.empty() ? std::nullopt : std::optional(std::move(found));
 }
 
-/// A scale, a Cast of one, or codes, that nobody reads and of which the file says no more.
-void erase_unread_parameter(Graph& graph, NodeId node) {
-  if (!graph.uses(node).empty()) return;
-  const bool is_cast = graph.kind(node) == ops::Cast::kind;
-  const bool is_plain = is_cast || graph.kind(node) == opaque_initializer_kind ||
-                        std::ranges::all_of(graph.attributes(node), [](const auto& entry) {
-                          return entry.first == regions::place;
-                        });
-  if (!is_plain) return;
-  const Value before = is_cast ? graph.operands(node)[0] : Value{};
-  graph.erase(node);
-  if (is_cast && graph.uses(before.node).empty() && graph.attributes(before.node).empty()) {
-    graph.erase(before.node);
-  }
-}
+class SmallFloats {
+ public:
+  explicit SmallFloats(Graph& graph) : graph_(graph) {}
 
-/// Takes operands from `first` on away from a node, and those that nobody else reads from the
-/// graph.
-void drop_operands(Graph& graph, NodeId node, std::uint32_t first) {
-  const std::vector<Value> read(graph.operands(node).begin(), graph.operands(node).end());
-  for (std::uint32_t i = first; i < read.size(); ++i) graph.set_operand(node, i, {});
-  // The first ones last, so that they keep their place in the order.
-  for (std::size_t i = read.size(); i-- > first;) {
-    if (!read[i].is_absent()) erase_unread_parameter(graph, read[i].node);
+  void raise() {
+    for (const CodedWeight& weight : coded_weights(graph_)) raise(weight);
+    const std::uint32_t end = graph_.index_bound();
+    for (std::uint32_t index = 0; index < end; ++index) {
+      const NodeId node = graph_.node_at(index);
+      if (!node.is_valid() || !graph_.kind(node).starts_with(prefix)) continue;
+      if (const auto result = coded_result(graph_, node)) raise(node, *result);
+    }
+    erase_parameters();
   }
-}
 
-/// What the file says of a node besides the operator.
-Attributes kept_attributes(const Graph& graph, NodeId node) {
-  Attributes kept;
-  for (const auto& [key, value] : graph.attributes(node)) {
-    if (key.starts_with(prefix)) kept.set(key, value);
+ private:
+  void raise(const CodedWeight& weight) {
+    const Value read = graph_.operands(weight.node)[0];
+    const Value codes = codes_in(read, weight);
+    const Shape shape = graph_.type(codes).shape;
+    Attributes kept = kept_operator(weight.node, weight.format, weight.element);
+    if (codes != graph_.operands(weight.node)[0]) {
+      kept.set(std::string(raised::codes_name), std::string(graph_.value_name(read)));
+    }
+    put_conversion(weight.node, ops::Dequantize::kind, codes,
+                   {weight.format.format.expressed, shape, nullptr}, std::move(kept));
   }
-  return kept;
-}
 
-/// In the place of the operator.
-void put_conversion(Graph& graph, NodeId node, std::string_view kind, Value operand,
-                    TensorType type) {
-  replace_in_place(graph, node,
-                   {.kind = std::string(kind),
-                    .name = std::string(graph.name(node)),
-                    .operands = {operand},
-                    .results = {{std::string(graph.value_name({node})), std::move(type)}},
-                    .attributes = kept_attributes(graph, node)});
-}
-
-void raise_result(Graph& graph, NodeId node, const CodedResult& result) {
-  const Value real = graph.operands(node)[0];
-  const Shape shape = graph.type(real).shape;
-  std::vector<NodeId> readers = result.readers;
-  drop_operands(graph, node, 1);
-  for (const NodeId reader : readers) {
-    drop_operands(graph, reader, 1);
-    put_conversion(graph, reader, ops::Dequantize::kind, {node},
-                   {result.format.format.expressed, shape, nullptr});
+  /// The constant of these codes with that meaning: another one where they have another meaning.
+  Value codes_in(Value read, const CodedWeight& weight) {
+    const Quantization meaning(weight.format);
+    const Constant contents = *raised::contents(graph_, read);
+    Value codes = read;
+    if (graph_.kind(read.node) == opaque_initializer_kind) {
+      codes = {replace_in_place(graph_, read.node,
+                                {.kind = std::string(ops::Constant::kind),
+                                 .results = {{std::string(graph_.value_name(read)),
+                                              {contents.element(), contents.shape(), nullptr}}},
+                                 .attributes = kept_place(read.node),
+                                 .constant = contents})};
+    } else if (graph_.type(read).is_quantized()) {
+      if (mean_the_same(graph_.type(read).quantization, meaning)) return read;
+      codes = graph_.add_constant(std::string(graph_.value_name(read)), contents);
+      if (const Attribute* const place = graph_.attribute(read.node, regions::place)) {
+        graph_.set_attribute(codes.node, std::string(regions::place), *place);
+      }
+    }
+    graph_.set_constant(codes.node, contents, meaning);
+    if (bit_width(weight.element) < 4) {  // which the file keeps
+      graph_.set_attribute(codes.node, std::string(key::data_type),
+                           element_type_number(weight.element));
+    }
+    return codes;
   }
-  put_conversion(graph, node, ops::Quantize::kind, real,
-                 {storage_element(result.format.format), shape, result.format});
-}
 
-void raise_weight(Graph& graph, NodeId node, const CodedWeight& weight) {
-  const Value read = graph.operands(node)[0];
-  const std::string name(graph.value_name(read));
-  const Attribute* const place = graph.attribute(read.node, regions::place);
-  const std::optional<Attribute> kept_place = place ? std::optional(*place) : std::nullopt;
-  drop_operands(graph, node, 0);
-  const Value codes = graph.add_constant(name, weight.codes);
-  graph.set_constant(codes.node, weight.codes, Quantization(weight.format));
-  if (kept_place) graph.set_attribute(codes.node, std::string(regions::place), *kept_place);
-  if (bit_width(weight.element) < 8) {  // which the file keeps
-    graph.set_attribute(codes.node, std::string(key::data_type),
-                        element_type_number(weight.element));
+  [[nodiscard]] Attributes kept_place(NodeId node) const {
+    const Attribute* const place = graph_.attribute(node, regions::place);
+    return place ? Attributes{{std::string(regions::place), *place}} : Attributes{};
   }
-  put_conversion(graph, node, ops::Dequantize::kind, codes,
-                 {weight.format.format.expressed, weight.codes.shape(), nullptr});
-}
+
+  void raise(NodeId node, const CodedResult& result) {
+    const Value real = graph_.operands(node)[0];
+    const Shape shape = graph_.type(real).shape;
+    for (const NodeId reader : result.readers) {
+      put_conversion(reader, ops::Dequantize::kind, {node},
+                     {result.format.format.expressed, shape, nullptr},
+                     kept_operator(reader, result.format, result.element));
+    }
+    put_conversion(node, ops::Quantize::kind, real,
+                   {storage_element(result.format.format), shape, result.format},
+                   kept_operator(node, result.format, result.element));
+  }
+
+  [[nodiscard]] Attributes kept_operator(NodeId node, const ScaledFormat& format,
+                                         ElementType element) const {
+    Attributes kept = raised::kept_operator(graph_, {node, {}, format.offsets.empty()});
+    kept.set(std::string(raised::codes_type), element_type_number(element));
+    return kept;
+  }
+
+  /// In the place of the operator.
+  void put_conversion(NodeId node, std::string_view kind, Value operand, TensorType type,
+                      Attributes attributes) {
+    for (const Value read : graph_.operands(node).subspan(1)) {
+      parameters_.insert(read.node);
+      if (graph_.kind(read.node) == ops::Cast::kind) {
+        parameters_.insert(graph_.operands(read.node)[0].node);
+      }
+    }
+    replace_in_place(graph_, node,
+                     {.kind = std::string(kind),
+                      .name = std::string(graph_.name(node)),
+                      .operands = {operand},
+                      .results = {{std::string(graph_.value_name({node})), std::move(type)}},
+                      .attributes = std::move(attributes)});
+  }
+
+  /// In the order of their indices, as `raise_linear` does.
+  void erase_parameters() {
+    for (const NodeId node : parameters_) {
+      if (graph_.kind(node) != ops::Cast::kind || !graph_.uses(node).empty()) continue;
+      if (is_remembered(node)) graph_.set_operand(node, 0, {});
+    }
+    for (const NodeId node : parameters_) {
+      if (!is_remembered(node)) {
+        graph_.set_attribute(node, std::string(raised::parameter), std::int64_t{1});
+      } else if (graph_.uses(node).empty()) {
+        graph_.erase(node);
+      }
+    }
+  }
+
+  /// Whether the operators that read it know all that there is to it.
+  [[nodiscard]] bool is_remembered(NodeId node) const {
+    if (graph_.kind(node) == opaque_initializer_kind) return true;
+    const bool is_cast = graph_.kind(node) == ops::Cast::kind;
+    return std::ranges::all_of(graph_.attributes(node), [&](const auto& entry) {
+      return entry.first == regions::place || (is_cast && entry.first == "to");
+    });
+  }
+
+  Graph& graph_;
+  std::set<NodeId> parameters_;
+};
 
 // --- writing ------------------------------------------------------------------------------------
-
-bool makes_codes(const Graph& graph, NodeId node) {
-  return graph.kind(node) == ops::Quantize::kind;
-}
 
 bool has_zeros(const Constant& scales) {
   const auto numbers = read_scales(scales);
@@ -337,6 +447,15 @@ Value add_small_floats(Graph& graph, std::string name, const Constant& bytes, El
   const Value made = graph.add_constant(std::move(name), bytes);
   graph.set_attribute(made.node, std::string(key::data_type), element_type_number(element));
   return made;
+}
+
+/// What the file says of a node besides the operator.
+Attributes kept_attributes(const Graph& graph, NodeId node) {
+  Attributes kept;
+  for (const auto& [key, value] : graph.attributes(node)) {
+    if (key.starts_with(prefix) && !key.starts_with(raised::kind)) kept.set(key, value);
+  }
+  return kept;
 }
 
 /// The scales as the format stores them. Where operators have no such, powers of two are float16 if
@@ -474,30 +593,52 @@ void store_codes(Graph& graph, NodeId node) {
   const Value codes = graph.ref(node).operand(0);
   const auto type = codes.is_absent() ? nullptr : graph.type(codes).quantization.other();
   if (type == nullptr || graph.constant(codes.node) == nullptr) return;
-  const ElementType element = std::get<FloatCode>(type->format.code).type;
+  const auto* const code = std::get_if<FloatCode>(&type->format.code);
   const Constant contents = *graph.constant(codes.node);
-  if (graph.uses(codes.node).size() > 1) {
-    const std::string name(graph.value_name(codes));
-    graph.set_operand(node, 0, add_small_floats(graph, name, contents, element));
+  const bool is_only_stored = std::ranges::all_of(graph.uses(codes.node), [&](const Use& use) {
+    return graph.kind(use.user) == ops::DequantizeLinear::kind;
+  });
+  NodeId stored = codes.node;
+  if (is_only_stored) {
+    graph.set_constant(stored, contents);
   } else {
-    graph.set_constant(codes.node, contents);
-    graph.set_attribute(codes.node, std::string(key::data_type), element_type_number(element));
+    const Value made = graph.add_constant(std::string(graph.value_name(codes)), contents);
+    graph.set_operand(node, 0, made);
+    stored = made.node;
   }
+  if (code == nullptr) return;  // integers, as they are
+  graph.set_attribute(stored, std::string(key::data_type), element_type_number(code->type));
 }
 
 }  // namespace
 
-void raise_small_floats(Graph& graph) {
-  const std::uint32_t end = graph.index_bound();
-  for (std::uint32_t index = 0; index < end; ++index) {
-    const NodeId node = graph.node_at(index);
-    if (!node.is_valid() || !graph.kind(node).starts_with(prefix)) continue;
-    if (const auto weight = coded_weight(graph, node)) {
-      raise_weight(graph, node, *weight);
-    } else if (const auto result = coded_result(graph, node)) {
-      raise_result(graph, node, *result);
-    }
+void raise_small_floats(Graph& graph) { SmallFloats(graph).raise(); }
+
+Quantization remembered_format(const Graph& graph, NodeId node) {
+  const Attributes& attributes = graph.attributes(node);
+  const auto attribute = [&](std::string_view key, std::string_view suffix) {
+    return std::string(key) + std::string(suffix);
+  };
+  const Value operand = graph.ref(node).operand(0);
+  const auto code = code_of(stated_type(graph, node, std::string(raised::codes_type)));
+  LinearScale scale{.stored = attributes.get_or(std::string(raised::scale), Constant{})};
+  if (operand.is_absent() || !code || !scale.stored) return {};
+  scale.element = stated_type(graph, node, attribute(raised::scale, raised::type_suffix));
+  const bool is_plain = scale.element == ElementType::undefined;
+  if (is_plain) scale.element = scale.stored.element();
+  if (graph.attribute(node, attribute(raised::scale_cast, raised::name_suffix)) != nullptr) {
+    scale.expressed = ElementType::float32;
+  } else if (is_plain) {
+    scale.expressed = scale.element;
+  } else {
+    scale.expressed = makes_codes(graph, node)
+                          ? graph.type(operand).element
+                          : stated_type(graph, node, attribute(raised::attribute, "output_dtype"));
   }
+  const auto format = format_of(*code, graph.type(operand).shape, scale,
+                                attributes.get_or(std::string(raised::zero_point), Constant{}),
+                                attributes, raised::attribute);
+  return format ? Quantization(*format) : Quantization();
 }
 
 void forget_small_floats(Graph& graph) {
@@ -506,6 +647,14 @@ void forget_small_floats(Graph& graph) {
     if (node.is_valid() && graph.attribute(node, key::codes) != nullptr) {
       graph.erase_attribute(node, std::string(key::codes));
     }
+  }
+}
+
+void store_codes_as_elements(Graph& graph) {
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == ops::DequantizeLinear::kind)
+      store_codes(graph, node);
   }
 }
 
@@ -519,11 +668,7 @@ std::int64_t lower_small_floats(Graph& graph, std::string& why_not, bool has_wei
   for (const auto& [node, type] : found) {
     if (!makes_codes(graph, node)) lower_weight(graph, node, type);
   }
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId node = graph.node_at(index);
-    if (node.is_valid() && graph.kind(node) == ops::DequantizeLinear::kind)
-      store_codes(graph, node);
-  }
+  store_codes_as_elements(graph);
   for (const auto& [node, type] : found) {
     if (makes_codes(graph, node)) lower_result(graph, node, type, is_limited);
   }

@@ -13,6 +13,7 @@
 #include "io/onnx/lookup.hpp"
 #include "io/onnx/matmul_bnb4.hpp"
 #include "io/onnx/matmul_nbits.hpp"
+#include "io/onnx/names.hpp"
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/qoperators.hpp"
@@ -24,6 +25,7 @@
 #include "io/onnx/write_model.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/scales.hpp"
+#include "numerics/quantize_constant.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/support/file_transaction.hpp"
@@ -100,7 +102,9 @@ class ModelFileWriter {
 
   // All messages, as references to contents that are not read yet. The report says what they take.
   Rope make_messages(DataFile& data, Rope& contents) {
+    const bool is_of_onnx = graph_.attributes().find(key::ir_version) != nullptr;
     const std::int64_t opset_read = opset_version(graph_);
+    restore_linear(graph_, Restored::other, !options_.small_floats_as_arithmetic);
     if (options_.matmul_nbits) report_.matmul_bnb4 = use_matmul_bnb4(graph_, options_.sink);
     const std::int64_t small_floats = write_small_floats();
     value_of(make_formats_explicit(graph_, options_.sink));
@@ -117,13 +121,14 @@ class ModelFileWriter {
     report_.fake_quantize_arithmetic = fake.arithmetic;
     read_rows_of_tables(graph_);
     if (options_.matmul_nbits) report_.matmul_nbits = use_matmul_nbits(graph_, options_.sink);
-    restore_linear(graph_);
+    restore_linear(graph_, Restored::uniform);
     Lowered lowered = lower_quantization(graph_);
     settle_output_names(graph_);
     settle_constants(graph_);
     settle_yields(graph_);
     report_.opset_read = opset_read;
     report_.opset_written = lowered.opset_written;
+    report_.was_converted = is_of_onnx && opset_read != lowered.opset_written;
     report_.unsigned_activations = lowered.unsigned_activations;
     report_.rounded_products = count_rounded_products(graph_);
     report_.dequantize_linear = lowered.linear + small_floats;
@@ -153,6 +158,7 @@ class ModelFileWriter {
     std::string why_not;
     const std::int64_t count =
         lower_small_floats(graph_, why_not, !options_.small_floats_as_arithmetic);
+    value_of(quantize_constants_of_formats(graph_));
     refuse_other_makers(graph_, why_not);
     if (!why_not.empty())
       note("no DequantizeLinear of float8, which needs opset 19, or 21 for blocks: " + why_not);

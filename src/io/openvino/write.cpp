@@ -7,6 +7,7 @@
 #include "io/openvino/real_moves.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
+#include "numerics/quantize_constant.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
@@ -20,6 +21,7 @@ namespace {
 Graph prepared(const Graph& graph, Sink* sink) {
   Graph copy = graph;
   value_of(resolve_aliases(copy));
+  value_of(quantize_constants_of_formats(copy));
   value_of(make_formats_explicit(copy, sink,
                                  [](const NumberCode& code, std::span<const std::int64_t> sums) {
                                    return has_codes(code, sums);

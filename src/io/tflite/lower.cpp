@@ -20,6 +20,15 @@ bool has_dequantize(const UniformType& type) {
   return Model::is_labelled(type) && litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(type);
 }
 
+/// Which scales those are that it has none for, and what would stay codes, where that is near.
+std::string groups_text(const UniformType& type) {
+  const bool has_blocks = type.granularity.kind == Granularity::Kind::block;
+  const bool is_near = bit_width(type.storage) <= 8 && !Model::is_labelled(type);
+  return fmt::format(
+      "{}{}{}", type.granularity.print(), is_near && !has_blocks ? ", with scales below zero" : "",
+      is_near ? "; with scales above zero, for each channel or for the tensor, it has" : "");
+}
+
 /// The shape with what `other` knows besides.
 Shape with_known(const Shape& stated, const Shape& other) {
   auto both = merged(stated, other);
@@ -182,10 +191,10 @@ bool Lowering::is_read_by(Value value, std::string_view kind) const {
   });
 }
 
-TensorId Lowering::free_tensor(Value value, const Axes& axes) {
+TensorId Lowering::free_tensor(Value value, const Axes& axes, const Shape& shape) {
   const std::string name(graph_.value_name(value));
   if (const Constant* found = constant(value)) {
-    return model_.add_constant(name, *found, type(value).uniform(), axes);
+    return model_.add_constant(name, found->reshaped(shape), type(value).uniform(), axes);
   }
   const Value codes = graph_.operands(value.node)[0];
   const UniformType& quantization = *type(codes).uniform();
@@ -193,19 +202,21 @@ TensorId Lowering::free_tensor(Value value, const Axes& axes) {
   const bool is_given = is_plain(axes) && is_read_by(value, ops::Output::kind);
   if (is_given || !has_dequantize(quantization)) {
     changed(graph_.ref(value.node),
-            is_given
-                ? "written as real values: it is an output"
-                : fmt::format("written as real values: TFLite has no DEQUANTIZE of {} by {}",
-                              to_string(quantization.storage), quantization.granularity.print()));
+            is_given ? "written as real values: it is an output"
+                     : fmt::format("written as real values: TFLite has no DEQUANTIZE of {} by {}",
+                                   to_string(quantization.storage), groups_text(quantization)));
     const std::vector<float> numbers = reals(codes);
     return model_.add_constant(
-        name,
-        Constant::from_values(ElementType::float32, shape(value), std::span<const float>(numbers)),
+        name, Constant::from_values(ElementType::float32, shape, std::span<const float>(numbers)),
         nullptr, axes);
   }
-  const TensorId to = model_.add_tensor(name, type(value), axes);
-  model_.emit({BuiltinOperator::DEQUANTIZE}, {tensor(codes, axes)}, {to},
-              schema::DequantizeOptionsT{});
+  const bool is_reshaped = shape != this->shape(value);
+  const TensorId stored = is_reshaped ? model_.add_constant(std::string(graph_.value_name(codes)),
+                                                            constant(codes)->reshaped(shape),
+                                                            type(codes).uniform(), axes)
+                                      : tensor(codes, axes);
+  const TensorId to = model_.add_tensor(name, {type(value).element, shape, nullptr}, axes);
+  model_.emit({BuiltinOperator::DEQUANTIZE}, {stored}, {to}, schema::DequantizeOptionsT{});
   return to;
 }
 
@@ -223,7 +234,7 @@ TensorId Lowering::tensor(Value value, const Axes& axes) {
   }
   TensorId made = no_tensor;
   if (is_free_value) {
-    made = free_tensor(value, axes);
+    made = free_tensor(value, axes, shape(value));
   } else {
     // From one whose elements are in the right order already, if there is one.
     const auto near = std::ranges::find_if(

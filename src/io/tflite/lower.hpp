@@ -71,6 +71,9 @@ class Lowering {
   /// that moves the fewest elements.
   [[nodiscard]] Axes common_axes(std::span<const Value> values, std::int64_t rank) const;
   [[nodiscard]] TensorId tensor(Value value, const Axes& axes);
+  /// A value that `is_free`, with the same elements in that shape; scales of channels lie along an
+  /// axis that is the same in both.
+  TensorId free_tensor(Value value, const Axes& axes, const Shape& shape);
   [[nodiscard]] TensorId plain(Value value) {
     return tensor(value, plain_axes(ranked(value).rank()));
   }
@@ -172,7 +175,6 @@ class Lowering {
   void compute(NodeRef node);
   void try_lower(NodeRef node);
   void check_rank(Value value, const Axes& axes) const;
-  TensorId free_tensor(Value value, const Axes& axes);
   TensorId rearrange(TensorId from, const TensorType& type, const Axes& old_axes,
                      const Axes& new_axes, std::string_view name);
   TensorId output_tensor(NodeId output);

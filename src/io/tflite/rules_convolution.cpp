@@ -16,20 +16,22 @@ std::vector<std::int64_t> kernel_of(const Shape& weights) {
   return {weights.known_extents().begin() + 2, weights.known_extents().end()};
 }
 
-/// Weights with two spatial axes, laid out as `axes`.
+/// Weights with two spatial axes, laid out as `axes`: of one, that is the second.
 TensorId weights_of(Lowering& lowering, Value weights, const Axes& axes) {
   const TensorType& type = lowering.type(weights);
   if (type.shape.rank() != 3) return lowering.tensor(weights, axes);
-  if (!lowering.is_free(weights)) impossible("weights of one spatial axis that are computed");
   const Shape shape{type.shape[0], type.shape[1], 1, type.shape[2]};
-  const std::string name(lowering.graph().value_name(weights));
-  if (const Constant* constant = lowering.constant(weights)) {
-    return lowering.model().add_constant(name, constant->reshaped(shape), type.uniform(), axes);
+  if (lowering.is_free(weights)) return lowering.free_tensor(weights, axes, shape);
+  if (type.is_quantized()) impossible("codes as weights of one spatial axis that are computed");
+  Axes of_three;
+  for (const auto axis : axes) {
+    if (axis != 2) of_three.push_back(axis == 3 ? 2 : axis);
   }
-  const std::vector<float> reals = lowering.reals(weights);
-  return lowering.model().add_constant(
-      name, Constant::from_values(ElementType::float32, shape, std::span<const float>(reals)),
-      nullptr, axes);
+  const std::string name(lowering.graph().value_name(weights));
+  const TensorId to =
+      lowering.model().add_tensor(name + "_of_two_axes", {type.element, shape, nullptr}, axes);
+  lowering.reshape(lowering.tensor(weights, of_three), to);
+  return to;
 }
 
 /// NDHWC, with weights DHWIO.

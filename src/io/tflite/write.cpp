@@ -5,6 +5,7 @@
 #include "ir/fold_moves.hpp"
 #include "ir/scales.hpp"
 #include "numerics/code_sign.hpp"
+#include "numerics/quantize_constant.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/ir/aliases.hpp"
 #include "quadrant/support/file_transaction.hpp"
@@ -28,6 +29,7 @@ Expected<std::vector<std::byte>> tflite_bytes(const Graph& graph, const TfliteWr
     note_rounded_scales(graph, options.sink);
     Graph prepared = graph;
     tflite::value_of(resolve_aliases(prepared));
+    tflite::value_of(quantize_constants_of_formats(prepared));
     tflite::value_of(make_formats_explicit(prepared, options.sink));
     tflite::value_of(fold_moved_codes(prepared));
     give_sign_to_weights(prepared);

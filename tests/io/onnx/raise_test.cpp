@@ -502,12 +502,26 @@ TEST_CASE("parameters of Constant nodes go with the operator that was changed") 
   CHECK(plain->find_value("z").is_absent());
 }
 
-TEST_CASE("codes that two operators give different meanings keep the first") {
+TEST_CASE("codes that two operators give different meanings are a constant for each") {
   GraphParts parts = linear_parts();
   parts.nodes.push_back(node("DequantizeLinear", {"c", "t", "z"}, {"v"}));
   parts.initializers.push_back(floats("t", {}, {2}));
   parts.outputs.push_back(value_info("v", {2, 2}));
-  CHECK(raised_in(parts) == 1);
+  CHECK(raised_in(parts) == 2);
+  const Folder folder;
+  Graph graph = read_bytes(folder, model(parts, 13));
+  const auto scale_of = [&](std::string_view real) {
+    const Value codes = graph.operands(graph.find_value(real).node)[0];
+    return values_of<float>(graph.type(codes).uniform()->scales);
+  };
+  CHECK(scale_of("y") == std::vector<float>{0.5F});
+  CHECK(scale_of("v") == std::vector<float>{2});
+  // Of one that was changed, the other is still what it was.
+  set_scale(graph, "c", 3);
+  write_file(graph, folder / "out.onnx");
+  graph = read_file(folder / "out.onnx");
+  CHECK(scale_of("y") == std::vector<float>{3});
+  CHECK(scale_of("v") == std::vector<float>{2});
 }
 
 TEST_CASE("what was changed since is written as what it is now") {

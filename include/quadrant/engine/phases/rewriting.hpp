@@ -103,8 +103,8 @@ class RewriteContext {
   /// `leave` and `convert` return is named after the value that it is a form of.
   [[nodiscard]] Expected<Value> emit(std::string_view kind, std::vector<Value> operands,
                                      std::string name, TensorType type, Attributes attributes = {});
-  /// Adds a `dequantize` of quantized values, which is named after them: what `leave` is where
-  /// types say everything.
+  /// A `dequantize` of quantized values, which is named after them: what `leave` is where types say
+  /// everything. Added the first time that it is asked for, and the same from then on.
   [[nodiscard]] Expected<Value> dequantize(Value quantized);
   /// Adds a `quantize` of floats to that type, which is named after them: what `enter` is there.
   /// `impossible` for floats of another type than it expresses.
@@ -149,6 +149,7 @@ class RewriteContext {
   std::unordered_set<std::string> node_names_;  // filled when the first node is emitted
   std::unordered_map<std::string, std::size_t> name_suffixes_;  // the last one, of each name
   std::unordered_map<Value, Value> replaced_;
+  std::unordered_map<Value, Value> dequantized_;  // by codes: what `dequantize` added
   std::unordered_map<Value, Form> made_;
 };
 
