@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/build.hpp"
+#include "model_text.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -94,14 +95,14 @@ TEST_CASE("a value that is handed out otherwise than once is an error, and never
 }
 
 TEST_CASE("a value in a branch may be handed out any number of times") {
-  const Graph graph = *parse_graph(R"(graph {}
-%c: tensor<bool> = input()
+  const Graph graph = test::value_of(parse_graph(R"(graph {opset = 13}
+%c: tensor<i1> = input()
 %x: tensor<4xf32> = input()
 %a: tensor<4xf32> = onnx.Relu(%x) {"onnx.region" = "if/then_branch"}
 %b: tensor<4xf32> = onnx.Neg(%x) {"onnx.region" = "if/else_branch"}
 %y: tensor<4xf32> = onnx.If(%c, %a, %b) {then_branch = "if/then_branch", else_branch = "if/else_branch", "onnx.yields" = [1, 1]}
 output(%y)
-)");
+)"));
   const auto samples = random_data_set(graph, 4, 1);
   CHECK(calibrate(graph, Interpreter(), *samples,
                   {.values = {{graph.find_value("a"), {}}, {graph.find_value("b"), {}}}})
