@@ -229,7 +229,7 @@ TEST_CASE("a scheme whose option is called as one of the command's is refused") 
               .has_value());
   const Done done = here.run({"list"});
   CHECK(done.code == static_cast<int>(cli::ExitCode::usage));
-  CHECK(done.err.find("--save-recipe") != std::string::npos);
+  CHECK(done.err.find("save-recipe") != std::string::npos);
 }
 
 TEST_CASE("whatever a scheme throws becomes an exit code") {
