@@ -10,7 +10,8 @@ namespace quadrant::inline v0 {
 
 /// `runtime.load`, of a model whose runs are checked: each watched value is handed out once for
 /// each sample, or, in the body of a loop or a branch, any number of times (`ModelExecutor::run`).
-/// `usage` where a runtime did otherwise: what was computed of it would be wrong.
+/// `usage` where a runtime did otherwise: what was computed of it would be wrong. Beside operations
+/// of someone's own, which may have bodies, inputs and outputs alone are known to be in none.
 [[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load_checked(const Runtime& runtime,
                                                                     const Graph& graph,
                                                                     std::span<const Value> watched);

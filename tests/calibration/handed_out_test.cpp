@@ -109,30 +109,55 @@ output(%y)
             .has_value());
 }
 
-TEST_CASE("a value that nobody asked for is an error") {
-  // One more than there are.
-  class Talkative final : public Runtime {
+namespace {
+
+// Hands out the sample as each of these values, by their places among those that are asked for.
+class Scripted final : public Runtime {
+ public:
+  explicit Scripted(std::vector<std::size_t> places) : places_(std::move(places)) {}
+  [[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load(
+      const Graph& /*graph*/, std::span<const Value> /*watched*/) const override {
+    return std::make_unique<Executor>(places_);
+  }
+
+ private:
+  class Executor final : public ModelExecutor {
    public:
-    [[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load(
-        const Graph& /*graph*/, std::span<const Value> watched) const override {
-      return std::make_unique<Executor>(watched.size());
+    explicit Executor(std::vector<std::size_t> places) : places_(std::move(places)) {}
+    [[nodiscard]] Expected<void> run(std::span<const Tensor> inputs,
+                                     TensorObserver observe) const override {
+      for (const std::size_t place : places_) QUADRANT_CHECK(observe(place, inputs[0]));
+      return {};
     }
 
    private:
-    class Executor final : public ModelExecutor {
-     public:
-      explicit Executor(std::size_t count) : count_(count) {}
-      [[nodiscard]] Expected<void> run(std::span<const Tensor> inputs,
-                                       TensorObserver observe) const override {
-        for (std::size_t i = 0; i <= count_; ++i) QUADRANT_CHECK(observe(i, inputs[0]));
-        return {};
-      }
-
-     private:
-      std::size_t count_;
-    };
+    std::vector<std::size_t> places_;
   };
-  const Graph graph = one_product();
+
+  std::vector<std::size_t> places_;
+};
+
+Expected<StatisticsTable> calibrated(const Graph& graph, std::string_view value,
+                                     std::vector<std::size_t> places) {
   const auto samples = random_data_set(graph, 1, 1);
-  check_refused(calibrate(graph, Talkative(), *samples), false, "");
+  return calibrate(graph, Scripted(std::move(places)), *samples,
+                   {.values = {{graph.find_value(value), {}}}});
+}
+
+}  // namespace
+
+TEST_CASE("beside operations of one's own, which may be loops, inputs and outputs are checked") {
+  Graph graph;
+  const Value x = graph.add_input("x", build::f32({4}));
+  const Value r = build::add(graph, "onnx.Relu", {x}, build::f32({4}), {}, "r");
+  graph.add_output("y", build::add(graph, "own.loop", {r}, build::f32({4}), {}, "y"));
+  CHECK(calibrated(graph, "r", {0, 0, 0}).has_value());
+  for (const char* const border : {"x", "y"}) {
+    check_refused(calibrated(graph, border, {0}), true, border);
+    check_refused(calibrated(graph, border, {0, 0}), false, border);
+  }
+}
+
+TEST_CASE("a value that nobody asked for is an error") {
+  check_refused(calibrated(one_product(), "r", {0, 1}), false, "");
 }
