@@ -14,7 +14,7 @@ using namespace quadrant;
 class Fp8 final : public WeightOnly {
  public:
   explicit Fp8(SchemeData known) : WeightOnly({.type = "fp8-e4m3"}), data(std::move(known)) {}
-  QUADRANT_SCHEME(Fp8, Granularity, "fp8")
+  QUADRANT_DERIVED_SCHEME(Fp8, WeightOnly, "fp8")
   [[nodiscard]] std::string describe() const override { return "products of e4m3"; }
   Expected<Value> enter(Value real, const Granularity& to, RewriteContext& context) const;
   [[nodiscard]] const TensorStatistics* seen(const GraphView& graph, Value value) const {
@@ -23,10 +23,6 @@ class Fp8 final : public WeightOnly {
   }
   SchemeData data;
 };
-
-QUADRANT_DEQUANTIZER(Fp8)(Value quantized, RewriteContext& context) const {
-  return context.dequantize(quantized);
-}
 
 Expected<Value> Fp8::enter(Value real, const Granularity&, RewriteContext& context) const {
   const Histogram& range = seen(context.view(), real)->histogram;
@@ -67,5 +63,5 @@ QUADRANT_METHODS(Fp8) {
 }
 
 int main(int argc, char** argv) {
-  return run_command(argc, argv, {scheme_entry<Fp8>("products of e4m3", /*needs_data=*/true)});
+  return run_command(argc, argv, {scheme_entry<Fp8>("products of e4m3", SchemeInput::ranges)});
 }

@@ -20,16 +20,12 @@ constexpr std::array<float, 16> levels{
 class NormalFloat final : public WeightOnly {
  public:
   NormalFloat() : WeightOnly({.type = "table<16 x f32>[tensor] * f32[block=64] : f32"}) {}
-  QUADRANT_SCHEME(NormalFloat, Granularity, "normal_float")
+  QUADRANT_DERIVED_SCHEME(NormalFloat, WeightOnly, "normal_float")
   [[nodiscard]] std::string describe() const override { return "NF4 in blocks of 64"; }
   [[nodiscard]] Expected<EncodedConstant> encode(const WeightToEncode& weight) const override;
 };
 
 QUADRANT_METHODS(NormalFloat) { add_all_of<WeightOnly>(); }
-
-QUADRANT_DEQUANTIZER(NormalFloat)(Value quantized, RewriteContext& context) const {
-  return context.dequantize(quantized);
-}
 
 Expected<EncodedConstant> NormalFloat::encode(const WeightToEncode& weight) const {
   return encode_constant(weight.real, weight.format, {.table = levels});

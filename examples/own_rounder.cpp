@@ -14,15 +14,11 @@ using namespace quadrant;
 
 class Feedback final : public WeightOnly {
  public:
-  explicit Feedback(const SchemeData& known)
-      : WeightOnly({.type = "int4", .moments = known.moments}) {}
-  QUADRANT_SCHEME(Feedback, Granularity, "feedback")
+  explicit Feedback(const SchemeData& known) : WeightOnly(known.weights("int4")) {}
+  QUADRANT_DERIVED_SCHEME(Feedback, WeightOnly, "feedback")
   [[nodiscard]] Expected<EncodedConstant> encode(const WeightToEncode& weight) const override;
 };
 QUADRANT_METHODS(Feedback) { add_all_of<WeightOnly>(); }
-QUADRANT_DEQUANTIZER(Feedback)(Value quantized, RewriteContext& context) const {
-  return context.dequantize(quantized);
-}
 
 // The error e of a row costs the square of e L. From the last input to the first, each weight takes
 // the code that brings its column of e L nearest to zero.
@@ -46,7 +42,6 @@ Expected<EncodedConstant> Feedback::encode(const WeightToEncode& weight) const {
 }
 
 int main(int argc, char** argv) {
-  SchemeEntry entry = scheme_entry<Feedback>("int4 by error feedback");
-  entry.takes_moments = true;
+  const auto entry = scheme_entry<Feedback>("int4 by error feedback", SchemeInput::moments);
   return run_command(argc, argv, {entry});
 }

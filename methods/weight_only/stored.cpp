@@ -101,6 +101,12 @@ Expected<void> check_encoded(const EncodedConstant& encoded, const Constant& wei
                                             to_string(format)));
 }
 
+// What rounding by moments came to.
+void tell(const WeightOnly& scheme, NodeRef node, const EncodedConstant& encoded) {
+  const auto& on_rounded = scheme.options().on_rounded;
+  if (on_rounded && encoded.rounded) on_rounded(name_of(node), *encoded.rounded);
+}
+
 // Keeps the codes, and then the contents of their type.
 Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
                              const NumberFormat& format, DataContext& context) {
@@ -122,6 +128,7 @@ Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Const
     context.refuse(why_not);
     return {};
   }
+  tell(scheme, node, *encoded);
   context.keep(std::move(encoded->codes));
   for (Constant& part : contents_of(scaled_format(encoded->quantization))) {
     context.keep(std::move(part));
@@ -158,7 +165,6 @@ Expected<void> round_by(const SecondMoments& moments, const WeightOnly& scheme,
     rounded.error().place.tensor = name;
     return fail(std::move(rounded).error());
   }
-  if (scheme.options().on_rounded) scheme.options().on_rounded(name, *rounded);
   return {};
 }
 
@@ -199,6 +205,7 @@ Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Cons
   QUADRANT_TRY(Constant codes, quantized(weight, type));
   EncodedConstant encoded{std::move(codes), std::move(type)};
   QUADRANT_CHECK(round_by(*moments, scheme, name_of(node), weight, encoded));
+  tell(scheme, node, encoded);
   const auto rounded = encoded.quantization.uniform();
   context.keep(rounded->scales);
   context.keep(rounded->zero_points);

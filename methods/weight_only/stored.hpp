@@ -14,7 +14,7 @@ namespace quadrant::inline v0::weight_only {
 [[nodiscard]] StorageChange stored_size(const WeightOnly& scheme, const Constant& weight,
                                         const Shape& shape, const Granularity& groups);
 
-/// Rounds `encoded` by moments, as the scheme's options say, and tells what that came to.
+/// Rounds `encoded` by moments, as the scheme's options say.
 [[nodiscard]] Expected<void> round_by(const SecondMoments& moments, const WeightOnly& scheme,
                                       std::string_view name, const Constant& weight,
                                       EncodedConstant& encoded);

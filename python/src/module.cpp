@@ -16,6 +16,7 @@
 #include "model.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/version.hpp"
@@ -97,7 +98,7 @@ nb::dict dict_of(const OptionSpec& option) {
   for (const OptionWord& word : option.words) words.append(std::string(word.word));
   nb::dict made;
   made["name"] = std::string(option.key);
-  made["summary"] = std::string(option.summary);
+  made["summary"] = describe(option);
   made["takes"] = expectation(option);
   made["words"] = words;
   made["default"] = text_or_none(option.fallback);
@@ -109,7 +110,7 @@ Dicts schemes() {
   for (const SchemeEntry& scheme : known_schemes()) {
     nb::list options;
     for (const OptionSpec& option : scheme.options) options.append(dict_of(option));
-    for (const OptionSpec& option : recipe_model_options()) options.append(dict_of(option));
+    for (const OptionSpec& option : model_options_of(scheme)) options.append(dict_of(option));
     nb::dict made;
     made["name"] = std::string(scheme.name);
     made["summary"] = std::string(scheme.summary);

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "calibration/handed_out.hpp"
 #include "calibration/located.hpp"
 #include "calibration/sample_loop.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -169,7 +170,7 @@ Expected<StatisticsTable> Calibrator::run(const Runtime& runtime) {
     return fail(ErrorCode::usage, "there are no samples to calibrate with");
   }
   QUADRANT_CHECK(choose_values());
-  QUADRANT_TRY(model_, runtime.load(graph_, values_));
+  QUADRANT_TRY(model_, load_checked(runtime, graph_, values_));
   const SampleLoop loop{.executor = options_.executor, .sink = options_.sink, .task = "calibrate"};
   QUADRANT_CHECK(for_each_sample(
       data_.size(), loop, [this](std::size_t sample, std::size_t) { return run_sample(sample); },

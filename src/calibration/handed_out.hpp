@@ -1,15 +1,19 @@
 // What runtimes are trusted to do.
 #pragma once
 
-#include <cstddef>
-#include <string_view>
+#include <memory>
+#include <span>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/runtime/runtime.hpp"
 
 namespace quadrant::inline v0 {
 
-/// An output of a model is handed out once for each sample (`ModelExecutor::run`). `usage` where a
-/// runtime did so any other number of `times`: what was computed of it would be wrong.
-[[nodiscard]] Expected<void> check_handed_out(std::size_t times, std::string_view output);
+/// `runtime.load`, of a model whose runs are checked: each watched value is handed out once for
+/// each sample, or, in the body of a loop or a branch, any number of times (`ModelExecutor::run`).
+/// `usage` where a runtime did otherwise: what was computed of it would be wrong. Beside operations
+/// of someone's own, which may have bodies, inputs and outputs alone are known to be in none.
+[[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load_checked(const Runtime& runtime,
+                                                                    const Graph& graph,
+                                                                    std::span<const Value> watched);
 
 }  // namespace quadrant::inline v0

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "calibration/handed_out.hpp"
 #include "calibration/layer_weights.hpp"
 #include "calibration/located.hpp"
 #include "calibration/reals.hpp"
@@ -339,7 +340,7 @@ Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, V
     }
   }
   if (values.empty()) return {};
-  QUADRANT_TRY(const auto model, runtime.load(graph_, values));
+  QUADRANT_TRY(const auto model, load_checked(runtime, graph_, values));
   const auto observe = [&](std::size_t i, const Tensor& tensor) -> Expected<void> {
     Data data{tensor, {}};
     QUADRANT_TRY(data.reals, to_doubles(tensor));

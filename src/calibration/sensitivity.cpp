@@ -51,9 +51,6 @@ class Study {
   Expected<void> measure(std::span<const std::size_t> layers, Finish finish);
 
  private:
-  // Each output, which is to be handed out once.
-  [[nodiscard]] Expected<void> run_once(const ModelExecutor& model, std::span<const Tensor> inputs,
-                                        std::size_t sample, TensorObserver observe) const;
   [[nodiscard]] Expected<Tensors> run_own(std::size_t sample, const Sample& inputs) const;
   [[nodiscard]] Expected<std::unique_ptr<Variant>> make_variant(std::size_t layer) const;
   Expected<void> run(const Variant& variant, std::size_t sample,
@@ -73,7 +70,7 @@ class Study {
 };
 
 Expected<void> Study::prepare() {
-  QUADRANT_TRY(model_, runtime_.load(graph_, outputs_));
+  QUADRANT_TRY(model_, load_checked(runtime_, graph_, outputs_));
   std::uint64_t bytes = 0;
   std::array<Tensors, sample_slots> slots;
   bool has_room = true;
@@ -96,27 +93,13 @@ Expected<void> Study::prepare() {
   return {};
 }
 
-Expected<void> Study::run_once(const ModelExecutor& model, std::span<const Tensor> inputs,
-                               std::size_t sample, TensorObserver observe) const {
-  std::vector<std::size_t> times(outputs_.size());
-  const auto counted = [&](std::size_t i, const Tensor& tensor) {
-    ++times[i];
-    return observe(i, tensor);
-  };
-  QUADRANT_CHECK(on_sample(model.run(inputs, counted), data_, sample));
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    QUADRANT_CHECK(
-        on_sample(check_handed_out(times[i], graph_.name(graph_.outputs()[i])), data_, sample));
-  }
-  return {};
-}
-
 Expected<Tensors> Study::run_own(std::size_t sample, const Sample& inputs) const {
   Tensors own(outputs_.size());
-  QUADRANT_CHECK(run_once(*model_, inputs.inputs, sample, [&](std::size_t i, const Tensor& tensor) {
+  const auto keep = [&](std::size_t i, const Tensor& tensor) {
     own[i] = tensor;
     return Expected<void>();
-  }));
+  };
+  QUADRANT_CHECK(on_sample(model_->run(inputs.inputs, keep), data_, sample));
   return own;
 }
 
@@ -132,7 +115,7 @@ Expected<std::unique_ptr<Variant>> Study::make_variant(std::size_t layer) const 
   if (outputs.size() != outputs_.size()) {
     return fail(ErrorCode::impossible, "the quantized model lacks outputs of the other");
   }
-  QUADRANT_TRY(variant->model, runtime_.load(variant->graph, outputs));
+  QUADRANT_TRY(variant->model, load_checked(runtime_, variant->graph, outputs));
   return variant;
 }
 
@@ -152,7 +135,7 @@ Expected<void> Study::run(const Variant& variant, std::size_t sample,
   const auto measure = [&](std::size_t i, const Tensor& tensor) {
     return measure_agreement(graph_.name(graph_.outputs()[i]), own[i], tensor, agreements[i]);
   };
-  return run_once(*variant.model, ordered, sample, measure);
+  return on_sample(variant.model->run(ordered, measure), data_, sample);
 }
 
 std::vector<ValueAgreement> Study::outputs_of(const Variant& variant) const {

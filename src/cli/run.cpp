@@ -179,6 +179,31 @@ Expected<std::vector<const char*>> without_plugins(std::span<const char* const> 
   return std::move(taken.rest);
 }
 
+using DeclaredCommands = std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>>;
+
+// `usage` where an option of a scheme is called as one of the command, which CLI11 throws.
+Expected<DeclaredCommands> declare_commands(CLI::App& app, Console& console) {
+  DeclaredCommands commands;
+  try {
+    for (std::unique_ptr<Command>& command : make_commands(console.context().all_schemes())) {
+      CLI::App* declared = command->declare(app);
+      if (command->reads_models()) {
+        declared->add_flag("--follow-links", console.context().follow_links,
+                           "Read a model's data through symbolic links to anywhere, not only into "
+                           "its folder or, where the model is a link itself, that of its file");
+      }
+      if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
+      declare_sample_options(*declared, console);
+      declare_plugins(*declared);
+      commands.emplace_back(declared, std::move(command));
+    }
+  } catch (const CLI::OptionAlreadyAdded& error) {
+    return fail(ErrorCode::usage,
+                fmt::format("an option of a scheme is called as another one: {}", error.what()));
+  }
+  return commands;
+}
+
 ExitCode run_on(Console& console, std::span<const char* const> arguments) {
   CLI::App app("Quantizes neural networks, and says why.", "quadrant");
   app.set_version_flag("--version", "quadrant " QUADRANT_VERSION_STRING);
@@ -190,19 +215,8 @@ ExitCode run_on(Console& console, std::span<const char* const> arguments) {
                          "'quadrant COMMAND --help' shows the options of one.\n\n") +
              exit_codes_help);
 
-  std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
-  for (std::unique_ptr<Command>& command : make_commands(console.context().all_schemes())) {
-    CLI::App* declared = command->declare(app);
-    if (command->reads_models()) {
-      declared->add_flag("--follow-links", console.context().follow_links,
-                         "Read a model's data through symbolic links to anywhere, not only into "
-                         "its folder or, where the model is a link itself, that of its file");
-    }
-    if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
-    declare_sample_options(*declared, console);
-    declare_plugins(*declared);
-    commands.emplace_back(declared, std::move(command));
-  }
+  const Expected<DeclaredCommands> commands = declare_commands(app, console);
+  if (!commands) return finish(fail(commands.error()), app, console);
   double patience = 3600;
   if (console.context().ranks != nullptr) {
     app.add_option("--rank-timeout", patience,
@@ -220,16 +234,15 @@ ExitCode run_on(Console& console, std::span<const char* const> arguments) {
     parsed = console.flush();
   }
   if (!parsed || !shown->empty()) return finish(std::move(parsed), app, console);
-  for (const auto& [declared, command] : commands) {
+  for (const auto& [declared, command] : *commands) {
     if (declared->parsed()) return run_one(*declared, *command, console);
   }
   return ExitCode::done;
 }
 
-}  // namespace
-
-int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err,
-        const SchemeTable* schemes, Ranks* ranks) noexcept {
+// The exit code of `work`, or of what it throws, which is said on `err`.
+template <class Work>
+int without_throwing(std::FILE* err, Work work) noexcept {
   const auto failed = [err](ExitCode code, const char* what) {
     // No allocation: there may be no memory.
     std::fputs("quadrant: ", err);
@@ -238,6 +251,21 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err,
     return static_cast<int>(code);
   };
   try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return failed(ExitCode::input_output, "not enough memory");
+  } catch (const std::exception& exception) {
+    return failed(ExitCode::defect, exception.what());
+  } catch (...) {
+    return failed(ExitCode::defect, "unknown exception");
+  }
+}
+
+}  // namespace
+
+int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err,
+        const SchemeTable* schemes, Ranks* ranks) noexcept {
+  return without_throwing(err, [&] {
     SchemeTable table = schemes == nullptr ? SchemeTable() : *schemes;
     Console console(out, err);
     console.context().schemes = &table;
@@ -249,13 +277,7 @@ int run(int argc, const char* const* argv, std::FILE* out, std::FILE* err,
       return static_cast<int>(exit_code(error.code));
     }
     return static_cast<int>(run_on(console, *arguments));
-  } catch (const std::bad_alloc&) {
-    return failed(ExitCode::input_output, "not enough memory");
-  } catch (const std::exception& exception) {
-    return failed(ExitCode::defect, exception.what());
-  } catch (...) {
-    return failed(ExitCode::defect, "unknown exception");
-  }
+  });
 }
 
 }  // namespace quadrant::cli
@@ -270,7 +292,7 @@ int run_command(int argc, const char* const* argv, const SchemeTable* schemes) n
 
 int run_command(int argc, const char* const* argv,
                 std::initializer_list<SchemeEntry> schemes) noexcept {
-  try {
+  return cli::without_throwing(stderr, [&] {
     SchemeTable table;
     for (const SchemeEntry& scheme : schemes) {
       const auto added = table.add(scheme);
@@ -279,10 +301,7 @@ int run_command(int argc, const char* const* argv,
       return static_cast<int>(cli::exit_code(added.error().code));
     }
     return run_command(argc, argv, &table);
-  } catch (const std::exception& exception) {
-    std::fputs((std::string("quadrant: ") + exception.what() + "\n").c_str(), stderr);
-    return static_cast<int>(cli::ExitCode::defect);
-  }
+  });
 }
 
 }  // namespace quadrant::inline v0

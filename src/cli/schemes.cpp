@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <functional>
 
 #include "cli/table_options.hpp"
 #include "quadrant/recipe/recipe.hpp"
@@ -12,14 +13,18 @@
 namespace quadrant::cli {
 namespace {
 
-// Schemes that an input is for alone.
-constexpr std::string_view of_encodings = "static_affine";
-constexpr std::string_view of_moments = "weight_only";
+constexpr std::string_view calibration_option = "--calibration";
+constexpr std::string_view moments_option = "--moments";
+constexpr std::string_view encodings_option = "--encodings";
 
-// Empty: for all that take data.
-std::string_view owner_of(const CLI::Option& input) {
-  if (input.get_name() == "--encodings") return of_encodings;
-  return input.get_name() == "--moments" ? of_moments : std::string_view();
+// One that all share. Samples are for each: biases are corrected on them.
+bool takes(const SchemeEntry& scheme, std::string_view option) {
+  if (option == calibration_option) return true;
+  if (option == moments_option) return scheme.takes_moments;
+  if (option == encodings_option) return scheme.name == "static_affine";
+  return std::ranges::any_of(model_options_of(scheme), [&](const OptionSpec& spec) {
+    return option.substr(2) == option_of(spec.key);
+  });
 }
 
 bool is_given(const CLI::Option* option) { return option->count() != 0; }
@@ -55,34 +60,53 @@ Schemes::Schemes(const SchemeEntry& scheme) : known_(&known_schemes()) {
   schemes_.push_back({&scheme, {}, {}});
 }
 
-bool Schemes::has(std::string_view name) const {
-  return std::ranges::any_of(schemes_,
-                             [&](const Declared& scheme) { return scheme.entry->name == name; });
+template <class Fits>
+std::string Schemes::names_where(Fits fits) const {
+  std::vector<std::string_view> names;
+  for (const Declared& scheme : schemes_) {
+    if (std::invoke(fits, *scheme.entry)) names.push_back(scheme.entry->name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string Schemes::takers(std::string_view option) const {
+  return names_where([&](const SchemeEntry& scheme) { return takes(scheme, option); });
 }
 
 void Schemes::declare_shared(CLI::App& command) {
-  command
-      .add_option("--calibration", inputs_.calibration,
-                  "Samples (as for 'quadrant calibrate --data'): static_affine finds ranges on "
-                  "them, weight_only rounds weights by them. Of static_affine also statistics that "
-                  "'quadrant calibrate' saved: a .json file")
+  std::string samples = "Samples (as for 'quadrant calibrate --data'): ";
+  const std::string ranges = names_where(&SchemeEntry::needs_data);
+  const std::string of_moments = takers(moments_option);
+  if (!ranges.empty()) samples += fmt::format("ranges are found on them ({}), ", ranges);
+  if (!of_moments.empty()) samples += fmt::format("weights rounded by them ({}), ", of_moments);
+  samples += "biases corrected";
+  if (!ranges.empty()) {
+    samples += ". For ranges also statistics that 'quadrant calibrate' saved: a .json file";
+  }
+  command.add_option(std::string(calibration_option), inputs_.calibration, samples)
       ->type_name("PATH");
-  if (has(of_moments)) {
+  if (!of_moments.empty()) {
     command
-        .add_option("--moments", inputs_.moments,
-                    "Of weight_only: second moments that 'quadrant calibrate --moments' saved, to "
-                    "round weights by in place of samples")
+        .add_option(std::string(moments_option), inputs_.moments,
+                    fmt::format("Of {}: second moments that 'quadrant calibrate --moments' saved, "
+                                "to round weights by in place of samples",
+                                of_moments))
         ->type_name("FILE");
   }
-  if (has(of_encodings)) {
+  if (const std::string of_encodings = takers(encodings_option); !of_encodings.empty()) {
     command
-        .add_option("--encodings", inputs_.encodings,
-                    "Of static_affine: encodings that count instead of what would be found, a file "
-                    "as AIMET exports and 'quadrant encodings' writes. --calibration can be left "
-                    "out where they are all that is needed")
+        .add_option(std::string(encodings_option), inputs_.encodings,
+                    fmt::format("Of {}: encodings that count instead of what would be found, a "
+                                "file as AIMET exports and 'quadrant encodings' writes. "
+                                "--calibration can be left out where they are all that is needed",
+                                of_encodings))
         ->type_name("FILE");
   }
-  cli::declare(command, recipe_model_options(), for_model_);
+  if (schemes_.size() == 1) {
+    cli::declare(command, model_options_of(*schemes_.front().entry), for_model_);
+  } else {
+    cli::declare(command, recipe_model_options(), for_model_);
+  }
 }
 
 void Schemes::declare(CLI::App& command) {
@@ -115,13 +139,12 @@ Expected<void> Schemes::check_given(std::span<const std::string> used,
                 fmt::format("{0} is an option of {1}, not of {2}: 'quadrant list {2}' shows those",
                             option, scheme, fmt::join(used, ", ")));
   };
-  const bool takes_data = std::ranges::any_of(
-      schemes_, [&](const Declared& scheme) { return is_used(scheme.entry->name); });
   for (const CLI::Option* const option : shared_) {
-    const std::string_view owner = owner_of(*option);
-    if (is_given(option) && (owner.empty() ? !takes_data : !is_used(owner))) {
-      return not_of(option->get_name(), owner.empty() ? of_encodings : owner);
-    }
+    const std::string name = option->get_name();
+    const bool is_taken = std::ranges::any_of(schemes_, [&](const Declared& scheme) {
+      return is_used(scheme.entry->name) && takes(*scheme.entry, name);
+    });
+    if (is_given(option) && !is_taken) return not_of(name, takers(name));
   }
   for (const Declared& scheme : schemes_) {
     const auto given = std::ranges::find_if(scheme.options, is_given);

@@ -57,7 +57,10 @@ class Schemes {
     std::vector<const CLI::Option*> options;
   };
   void declare_shared(CLI::App& command);
-  [[nodiscard]] bool has(std::string_view scheme) const;
+  // Of those that there are: names, with commas between.
+  template <class Fits>
+  [[nodiscard]] std::string names_where(Fits fits) const;
+  [[nodiscard]] std::string takers(std::string_view option) const;
 
   const SchemeTable* known_;
   std::vector<Declared> schemes_;

@@ -56,7 +56,7 @@ class OptionDeclarer {
   [[nodiscard]] std::string name(std::string_view key) const {
     return fmt::format("--{}{}", prefix_, option_of(key));
   }
-  static std::string text(const OptionSpec& spec) { return std::string(spec.summary); }
+  static std::string text(const OptionSpec& spec) { return describe(spec); }
 
   [[nodiscard]] std::function<void()> setter(const OptionSpec& spec, OptionValue value) const {
     return [&values = values_, key = std::string(spec.key), value = std::move(value)] {

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +19,21 @@
 namespace quadrant::cli {
 namespace {
 
+// What is done to it, and not to what it becomes.
+std::vector<OptionSpec> of_float_model() {
+  std::vector<OptionSpec> options;
+  for (const OptionSpec& option : recipe_model_options()) {
+    if (option.key == "relu6") options.push_back(option);
+    if (option.key != "optimize") continue;
+    OptionSpec& optimize = options.emplace_back(option);
+    optimize.summary = "What is done besides folding normalizations, one or several";
+    optimize.placeholder = "cle,hba,migrate";
+    std::erase_if(optimize.words,
+                  [](const OptionWord& word) { return word.word.starts_with("bc"); });
+  }
+  return options;
+}
+
 class Transform final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
@@ -32,19 +46,10 @@ class Transform final : public Command {
         ->required()
         ->type_name("FILE");
     command
-        ->add_option("--optimize", optimizations_,
-                     "'cle' equalizes the channels of neighbouring layers, 'hba' moves high biases "
-                     "on to the next layer, 'migrate' moves factors of channels from what products "
-                     "read into their weights, where codes of 8 bits are better then. Without, "
-                     "normalizations are folded, and that is all")
-        ->delimiter(',')
-        ->check(CLI::IsMember({"cle", "hba", "migrate"}).description(""))
-        ->type_name("cle,hba,migrate");
-    command->add_option("--calibration", inputs_.calibration, "Samples that 'migrate' looks at")
+        ->add_option("--calibration", inputs_.calibration,
+                     "Samples that 'migrate' looks at, for codes of 8 bits")
         ->type_name("PATH");
-    const auto options = recipe_model_options();
-    const auto relu6 = std::ranges::find(options, "relu6", &OptionSpec::key);
-    cli::declare(*command, std::span(relu6, 1), wanted_);
+    cli::declare(*command, of_float_model(), wanted_);
     declare_json(*command, json_);
     command->footer(
         "The model computes the same, up to rounding; with hba a little different where values are "
@@ -60,16 +65,16 @@ class Transform final : public Command {
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
-    if (!optimizations_.empty()) wanted_["optimize"] = optimizations_;
     QUADRANT_CHECK(check_transform(wanted_));
     QUADRANT_TRY(Graph graph, read_model(model_, console.context()));
     QUADRANT_CHECK(transform_model(graph, wanted_, model_, console.context(), inputs_));
     QUADRANT_TRY(const OnnxWriteReport written,
                  write_onnx(graph, output_, {.sink = &console, .files = &console.files()}));
     if (json_) {
+      const auto* const names = given<std::vector<std::string>>(wanted_, "optimize");
       console.print_json(Json{{"model", model_},
                               {"output", output_},
-                              {"optimizations", optimizations_},
+                              {"optimizations", names != nullptr ? Json(*names) : Json::array()},
                               {"model_bytes", written.model_bytes},
                               {"external_bytes", written.external_bytes}});
     } else {
@@ -84,7 +89,6 @@ class Transform final : public Command {
  private:
   std::string model_;
   std::string output_;
-  std::vector<std::string> optimizations_;
   OptionValues wanted_;
   RunInputs inputs_;
   bool json_ = false;

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 #include <utility>
 
+#include "engine/phases/coupling.hpp"
 #include "engine/phases/data_pass.hpp"
 #include "engine/phases/make_plan.hpp"
 #include "quadrant/engine/dealt_nodes.hpp"
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
@@ -20,45 +19,16 @@ namespace {
 class Settings {
  public:
   Settings(const GraphView& graph, const QuantizeOptions& options)
-      : options_(options), couplings_(graph, options.couplings), vetoes_(options.vetoes) {
-    for (const std::vector<Value>& members : couplings_.all()) veto_weights(graph, members);
-  }
+      : options_(options), couplings_(graph, options.couplings) {}
   [[nodiscard]] const GainModel& gains() const noexcept {
     return options_.gains != nullptr ? *options_.gains : bytes_;
   }
   [[nodiscard]] const CouplingTable& couplings() const noexcept { return couplings_; }
-  [[nodiscard]] const Vetoes& vetoes() const noexcept { return vetoes_; }
   [[nodiscard]] const QuantizeOptions* operator->() const noexcept { return &options_; }
 
  private:
-  // The scales of a weight come from its contents, so two weights come to two types: only one of
-  // them, the first by name, is quantized.
-  void veto_weights(const GraphView& graph, std::span<const Value> members) {
-    std::map<std::string_view, NodeId> weights;
-    for (const Value value : members) {
-      const NodeId weight = weight_behind(graph, value);
-      if (weight.is_valid()) weights.emplace(graph.value_name({weight, 0}), weight);
-    }
-    for (const auto& [name, weight] : weights) {
-      if (name == weights.begin()->first) continue;
-      vetoes_.emplace(weight, fmt::format("it is coupled with '{}', another weight, and would have "
-                                          "scales of its own",
-                                          weights.begin()->first));
-    }
-  }
-
-  // That the value is, or is made of by moves alone; not valid: it is none.
-  [[nodiscard]] static NodeId weight_behind(const GraphView& graph, Value value) {
-    while (!value.is_absent() && graph.constant(value.node) == nullptr) {
-      const NodeRef node{&graph, value.node};
-      value = find_move(node) != nullptr ? node.operand(0) : Value{};
-    }
-    return value.node;
-  }
-
   const QuantizeOptions& options_;
   CouplingTable couplings_;
-  Vetoes vetoes_;
   BytesGain bytes_;
 };
 
@@ -80,9 +50,9 @@ Expected<void> check_names(const Registry& registry, const SchemeVetoes& vetoes)
   return {};
 }
 
-Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
-                                   const Settings& settings, const Vetoes& vetoes,
-                                   std::vector<NodeId> order, const SchemeFacts& facts) {
+Expected<Analysis> analyze_once(const GraphView& graph, const Registry& registry,
+                                const Settings& settings, const Vetoes& vetoes,
+                                std::vector<NodeId> order, const SchemeFacts& facts) {
   PhaseObserver nobody;
   PhaseObserver& observer = settings->observer != nullptr ? *settings->observer : nobody;
   const GainModel& gains = settings.gains();
@@ -143,13 +113,27 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
           is_planned ? Remedy::none : Remedy::leave_non_finite};
 }
 
+// Phases 1 to 3. Each round vetoes weights that would meet in a coupling: mostly there are none.
+Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
+                                   const Settings& settings, Vetoes vetoes,
+                                   const std::vector<NodeId>& order, const SchemeFacts& facts) {
+  while (true) {
+    QUADRANT_TRY(Analysis analysis, analyze_once(graph, registry, settings, vetoes, order, facts));
+    const Vetoes meeting =
+        weights_that_meet(problem_of(graph, settings, analysis), analysis.selection);
+    if (meeting.empty()) return analysis;
+    if (settings->plan != nullptr) return fail(refused_weights(graph, meeting, true));
+    vetoes.insert(meeting.begin(), meeting.end());
+  }
+}
+
 // Phases 1 to 3 and the data pass. Each round vetoes what its data pass refused, so there are at
 // most as many rounds as weights; in practice two, and only when a weight holds NaN.
 Expected<Prepared> prepare(const GraphView& graph, const Registry& registry,
                            const Settings& settings, const DealtNodes& dealt) {
   SerialExecutor serial;
   Executor& executor = settings->executor != nullptr ? *settings->executor : serial;
-  Vetoes vetoes = settings.vetoes();
+  Vetoes vetoes = settings->vetoes;
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
   while (true) {
@@ -183,10 +167,10 @@ Expected<void> apply(GraphRewriter& editor, const GraphView& graph, const Settin
 
 Expected<Analysis> analyze(const GraphView& graph, const Registry& registry,
                            const QuantizeOptions& options) {
-  QUADRANT_TRY(std::vector<NodeId> order, topological_order(graph));
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   QUADRANT_TRY(const SchemeFacts facts, prepare_schemes(graph, registry));
   const Settings settings(graph, options);
-  return analyze_ordered(graph, registry, settings, settings.vetoes(), std::move(order), facts);
+  return analyze_ordered(graph, registry, settings, settings->vetoes, order, facts);
 }
 
 namespace {

@@ -33,6 +33,13 @@ bool have_same_bytes(const Constant& a, const Constant& b) {
   return bytes_a && bytes_b && std::ranges::equal(bytes_a->bytes(), bytes_b->bytes());
 }
 
+Expected<void> keep_in_memory(Constant& constant) {
+  if (!constant || !constant.is_deferred()) return {};
+  QUADRANT_TRY(const ConstantBytes contents, constant.read());
+  constant = Constant::from_values(constant.element(), constant.shape(), contents.bytes());
+  return {};
+}
+
 Expected<std::vector<float>> rounded(std::span<const double> exact) {
   std::vector<float> values;
   values.reserve(exact.size());
@@ -222,6 +229,26 @@ bool mean_the_same(const Quantization& a, const Quantization& b) {
   const ScaledFormat right = scaled_format(b);
   return left.format == right.format &&
          std::ranges::equal(contents_of(left), contents_of(right), have_same_bytes);
+}
+
+Expected<UniformType> in_memory(const UniformType& type) {
+  UniformType kept = type;
+  QUADRANT_CHECK(keep_in_memory(kept.scales));
+  QUADRANT_CHECK(keep_in_memory(kept.zero_points));
+  return kept;
+}
+
+Expected<Quantization> in_memory(const Quantization& quantization) {
+  if (!quantization) return quantization;
+  if (const auto& type = quantization.uniform()) {
+    QUADRANT_TRY(UniformType kept, in_memory(*type));
+    return std::make_shared<const UniformType>(std::move(kept));
+  }
+  ScaledFormat kept = *quantization.other();
+  for (Constant& scales : kept.scales) QUADRANT_CHECK(keep_in_memory(scales));
+  for (Constant& offsets : kept.offsets) QUADRANT_CHECK(keep_in_memory(offsets));
+  QUADRANT_CHECK(keep_in_memory(kept.table));
+  return kept;
 }
 
 }  // namespace quadrant::inline v0

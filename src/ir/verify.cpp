@@ -316,11 +316,18 @@ Expected<void> check_groups(const GraphView& graph) {
   const Capabilities* const capabilities = graph.capabilities();
   if (capabilities == nullptr) return {};
   for (const std::vector<Value>& group : capabilities->of_one_type()) {
-    for (const Value value : group) {
-      if (!exists(graph, value))
+    TensorType first;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Value value = group[i];
+      if (!exists(graph, value)) {
         return broken_rule("a value that is of one type, and is not there");
+      }
       const TensorType& type = graph.type(value);
-      const TensorType& first = graph.type(group.front());
+      if (i == 0) {
+        first = type;
+        QUADRANT_TRY(first.quantization, in_memory(type.quantization));
+        continue;
+      }
       const bool is_same = type.element == first.element && may_equal(type.shape, first.shape) &&
                            mean_the_same(type.quantization, first.quantization);
       if (is_same) continue;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "numerics/format_decoder.hpp"
 #include "numerics/pieces.hpp"
 #include "numerics/reals.hpp"
+#include "numerics/scale_steps.hpp"
 #include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/numerics/convert.hpp"
 
@@ -90,6 +92,16 @@ Quantization quantization_of(Encoded encoded, const NumberFormat& format, const 
   return with_contents(format, constants);
 }
 
+// e M e^T, of a row of errors.
+double error_of(std::span<const double> errors, std::span<const double> moments) {
+  double sum = 0;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const auto row = moments.subspan(i * errors.size(), errors.size());
+    sum += errors[i] * std::inner_product(errors.begin(), errors.end(), row.begin(), 0.0);
+  }
+  return sum;
+}
+
 }  // namespace
 
 Expected<EncodedConstant> encode_constant(const Constant& real, const NumberFormat& format,
@@ -111,9 +123,31 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
 }
 
 Expected<Quantization> scaled_for(const NumberFormat& format, float largest) {
+  const auto is_whole = [](const FormatPart& part) {
+    return part.groups.kind == Granularity::Kind::tensor;
+  };
+  if (format.scales.empty() || !std::ranges::all_of(parts_of(format), is_whole)) {
+    return fail(ErrorCode::impossible,
+                fmt::format("{} has no scale of a whole tensor alone", to_string(format)));
+  }
+  if (!std::isfinite(largest)) {
+    return fail(ErrorCode::impossible,
+                fmt::format("there is no scale for values up to {}", largest));
+  }
   if (largest == 0) largest = 1;
   const std::array values{-largest, largest};
   QUADRANT_TRY(Encoded encoded, encode(values, Shape{2}, format, {.search = false}));
+  std::array<float, 2> held{};
+  QUADRANT_CHECK(decode(encoded, Shape{2}, format, held));
+  // By the rule of e8m0, what is above the last code of a scale is clipped, and is meant to be.
+  const ScaleSteps steps(format.scales.front(), 1);
+  const bool is_last = encoded.scales.front()[0] >= steps.number(steps.last());
+  if (is_last && std::fabs(held[1]) < std::fabs(largest)) {
+    return fail(ErrorCode::impossible,
+                fmt::format("values up to {} need a scale that is larger than any of {}, which "
+                            "holds them up to {}",
+                            largest, to_string(format), held[1]));
+  }
   return quantization_of(std::move(encoded), format, Shape{2});
 }
 
@@ -138,6 +172,7 @@ Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoment
   encoded.codes =
       Constant::from_bytes(encoded.codes.element(), real.shape(), std::move(numbers.codes));
   encoded.quantization = quantization_of(std::move(numbers), scaled.format, real.shape());
+  encoded.rounded = rounded;
   return rounded;
 }
 
@@ -161,20 +196,27 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
   QUADRANT_TRY(const Constant ones, dequantized(as_constant(), type));
   QUADRANT_TRY(const std::vector<double> steps, read_reals(ones));
   QUADRANT_TRY(const std::vector<std::size_t> places, places_of(moments.layout(), reals.size()));
+  QUADRANT_TRY(const Constant decoded, dequantized(encoded.codes, type));
+  QUADRANT_TRY(const std::vector<double> before, read_reals(decoded));
   const std::size_t columns = moments.layout().columns.size();
   std::vector<double> row_reals(columns);
   std::vector<double> row_steps(columns);
   std::vector<double> row_codes(columns);
+  std::vector<double> row_before(columns);
+  std::vector<double> row_now(columns);
+  RoundedWeights rounded;
   const auto least = static_cast<double>(type->storage_min);
   const auto most = static_cast<double>(type->storage_max);
   std::size_t next = 0;
   for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
     const std::vector<double> factor = moments.factor(matrix, damping);
+    const std::vector<double> mean = moments.mean(matrix);
     for (std::size_t row = 0; row < moments.layout().rows.size(); ++row, next += columns) {
       const auto at = std::span(places).subspan(next, columns);
       for (std::size_t i = 0; i < columns; ++i) {
         row_reals[i] = reals[at[i]];
         row_steps[i] = steps[at[i]];
+        row_before[i] = before[at[i]] - reals[at[i]];
       }
       std::ranges::fill(row_codes, std::numeric_limits<double>::quiet_NaN());
       round({row_reals, row_steps, factor, least, most, row_codes});
@@ -187,10 +229,15 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
                                   code, least, most));
         }
         codes[at[i]] = static_cast<std::byte>(static_cast<int>(code));
+        row_now[i] = code * row_steps[i] - row_reals[i];
       }
+      ++rounded.rows;
+      rounded.nearest += error_of(row_before, mean);
+      rounded.error += error_of(row_now, mean);
     }
   }
   encoded.codes = as_constant();
+  encoded.rounded = rounded;
   return {};
 }
 

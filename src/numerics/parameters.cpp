@@ -13,13 +13,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-Expected<Constant> in_memory(const Constant& constant) {
-  if (!constant || !constant.is_deferred()) return constant;
-  QUADRANT_TRY(const ConstantBytes contents, constant.read());
-  const auto bytes = contents.bytes();
-  return Constant::from_bytes(constant.element(), constant.shape(), {bytes.begin(), bytes.end()});
-}
-
 Expected<void> check(const UniformType& type, const Shape& shape) {
   auto status = verify(type, shape);
   // To the verifier the model is at fault; here, the request is.
@@ -83,9 +76,7 @@ Expected<Parameters> Parameters::without_values(const UniformType& type, const S
 
 Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shape) {
   QUADRANT_TRY(Parameters parameters, without_values(type, shape));
-  UniformType resident = type;
-  QUADRANT_TRY(resident.scales, in_memory(type.scales));
-  QUADRANT_TRY(resident.zero_points, in_memory(type.zero_points));
+  QUADRANT_TRY(const UniformType resident, in_memory(type));
   // Values that had been deferred are checked only now.
   if (resident != type) QUADRANT_CHECK(check(resident, shape));
   QUADRANT_CHECK(fill(parameters, resident));

@@ -38,13 +38,7 @@ Expected<std::shared_ptr<const StatisticsTable>> statistics_of(SchemeSubject& su
 }  // namespace
 
 Expected<void> check_own_scheme(const RunRequest& request, const SchemeChoices& choices) {
-  const Optimizations wanted = optimizations_of(choices.model);
-  QUADRANT_CHECK(check_transform_for(request, wanted));
-  if (wanted.has("migrate") || wanted.sequential) {
-    return fail(ErrorCode::usage,
-                "optimize migrate and sequential rounding know the codes of weight_only and "
-                "static_affine, not those of other schemes");
-  }
+  QUADRANT_CHECK(check_transform_for(request, optimizations_of(choices.model)));
   return check_options(choices);
 }
 
@@ -56,8 +50,10 @@ Expected<Registry> make_own_scheme(SchemeSubject& subject, const SchemeChoices& 
     QUADRANT_TRY(data.statistics, statistics_of(subject, scheme->name));
     subject.observed = data.statistics;
   }
-  if (scheme->takes_moments && subject.request.inputs.has_samples()) {
-    QUADRANT_TRY(data.moments, moments_of(subject));
+  const RunInputs& inputs = subject.request.inputs;
+  if (scheme->takes_moments && (inputs.has_samples() || !inputs.moments.empty())) {
+    QUADRANT_TRY(auto moments, moments_of(subject));
+    round_by(std::move(moments), subject, data);
   }
   if (subject.weights.moments == nullptr) subject.weights = data;
   return chosen.make_registry(data);

@@ -145,6 +145,35 @@ void use_channels(SchemeChoice& choice, const RunContext& context) {
   choice.options["type"] = std::move(channels);
 }
 
+// That each is looked at by one of the schemes.
+Expected<void> check_looked_at(const RunInputs& inputs, std::span<const SchemeEntry* const> used,
+                               const Recipe& recipe) {
+  const bool finds_ranges = std::ranges::any_of(used, &SchemeEntry::needs_data);
+  const bool takes_moments = std::ranges::any_of(used, &SchemeEntry::takes_moments);
+  const bool corrects = optimizations_of(recipe.model).has("bc");
+  if (inputs.has_samples() && !finds_ranges && !takes_moments && !corrects) {
+    return fail(ErrorCode::usage, "no scheme of this run looks at samples: leave them out",
+                {.file = inputs.calibration});
+  }
+  if (inputs.has_statistics() && !finds_ranges) {
+    return fail(
+        ErrorCode::usage,
+        "statistics are of one value at a time: no scheme of this run finds ranges on them, "
+        "and what rounds weights needs samples",
+        {.file = inputs.calibration});
+  }
+  if (!inputs.moments.empty() && !takes_moments) {
+    return fail(ErrorCode::usage, "no scheme of this run rounds weights by moments: leave them out",
+                {.file = inputs.moments});
+  }
+  const auto is_static = [](const SchemeEntry* entry) { return entry->name == "static_affine"; };
+  if (!inputs.encodings.empty() && std::ranges::none_of(used, is_static)) {
+    return fail(ErrorCode::usage, "encodings are for static_affine, which the recipe does not name",
+                {.file = inputs.encodings});
+  }
+  return {};
+}
+
 // What codes are made for, where the recipe does not say it.
 void aim(Recipe& recipe, const Destination& destination, const RunContext& context) {
   const auto& target = destination.target;
@@ -181,25 +210,16 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
     return fail(ErrorCode::usage, "it has no scheme: nothing would be quantized",
                 {.file = request.recipe.label});
   }
-  bool takes_data = false;
+  std::vector<const SchemeEntry*> used;
   for (const SchemeEntry& scheme : context.all_schemes()) {
     const std::vector<SchemeChoice> choices = of_scheme(checked.schemes.all, scheme.name);
     if (choices.empty()) continue;
-    takes_data = takes_data || scheme.needs_data || scheme.takes_moments;
+    used.push_back(&scheme);
     QUADRANT_CHECK(scheme_run_of(scheme.name)
                        .check(request, {choices, checked.recipe.model, context.all_schemes()}));
   }
-  const bool corrects = optimizations_of(checked.recipe.model).has("bc");
-  const bool has_data = request.inputs.has_samples() || request.inputs.has_statistics();
-  if (has_data && !takes_data && !corrects) {
-    return fail(ErrorCode::usage, "no scheme of this run looks at samples: leave them out",
-                {.file = request.inputs.calibration});
-  }
-  const bool has_static = !of_scheme(checked.schemes.all, "static_affine").empty();
-  if (!request.inputs.encodings.empty() && !has_static) {
-    return fail(ErrorCode::usage, "encodings are for static_affine, which the recipe does not name",
-                {.file = request.inputs.encodings});
-  }
+  QUADRANT_CHECK(check_model_options(checked.recipe.model, used));
+  QUADRANT_CHECK(check_looked_at(request.inputs, used, checked.recipe));
   QUADRANT_CHECK(check_patterns({checked.recipe.include, checked.recipe.exclude}));
   QUADRANT_CHECK(check_recipe(request.recipe, context));
   checked.request = std::move(request);

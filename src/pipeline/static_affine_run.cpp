@@ -190,11 +190,6 @@ Expected<void> check_static_affine(const RunRequest& request, const SchemeChoice
                 {.file = inputs.calibration});
   }
   QUADRANT_CHECK(check(wanted));
-  const auto& schemes = request.recipe.recipe.schemes;
-  if (wanted.sequential &&
-      std::ranges::find(schemes, "weight_only", &SchemeChoice::scheme) == schemes.end()) {
-    return fail(ErrorCode::usage, "sequential is for weights alone: for the scheme weight_only");
-  }
   if (request.as_matmul_nbits) {
     return fail(ErrorCode::usage,
                 "MatMulNBits has codes of weights alone: it goes with the scheme weight_only");

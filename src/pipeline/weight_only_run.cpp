@@ -126,37 +126,31 @@ std::string_view rounding_of(const SchemeChoice& choice) {
   return word == nullptr ? std::string_view() : std::string_view(*word);
 }
 
-// The choices' methods, which round by these moments and log what that comes to.
-Expected<Registry> rounded_by(std::shared_ptr<const SecondMomentsTable> moments,
-                              SchemeSubject& subject, const SchemeChoices& chosen) {
-  SchemeData data;
+}  // namespace
+
+void round_by(std::shared_ptr<const SecondMomentsTable> moments, SchemeSubject& subject,
+              SchemeData& data) {
   data.moments = std::move(moments);
-  const auto log = std::make_shared<RoundingLog>();
-  subject.rounding = log;
-  data.on_rounded = [log](std::string_view weight, const RoundedWeights& rounded) {
+  const bool is_first = subject.rounding == nullptr;
+  if (is_first) subject.rounding = std::make_shared<RoundingLog>();
+  data.on_rounded = [log = subject.rounding](std::string_view weight,
+                                             const RoundedWeights& rounded) {
     const std::lock_guard lock(log->mutex);
     log->weights.insert_or_assign(std::string(weight), rounded);
   };
+  if (!is_first) return;
   subject.steps.review.emplace_back(
-      [log, moments = data.moments, context = subject.context, model = subject.request.model,
+      [log = subject.rounding, moments = data.moments, context = subject.context,
+       model = subject.request.model,
        is_alone = !subject.has_calibrated](const Graph& graph, const QuantizeResult& result) {
         if (is_alone) tell_nearest(*moments, graph, result.graph, model, context);
         tell(*log, model, context);
       });
   subject.weights = data;
-  return chosen.make_registry(data);
 }
-
-}  // namespace
 
 Expected<void> transform_for(SchemeSubject& subject, const Optimizations& wanted) {
   if (wanted.names.empty() || std::exchange(subject.is_transformed, true)) return {};
-  if (wanted.has("bc-analytic")) {
-    return fail(
-        ErrorCode::impossible,
-        "bc-analytic knows what weights become in products on codes of static_affine, not in "
-        "other schemes: optimize bc corrects biases on samples");
-  }
   const std::string& path = subject.request.model;
   QUADRANT_CHECK(in_file(transform(subject.graph, wanted, path, subject.context), path));
   if (wanted.has("bc")) subject.steps.finish.push_back(checked_correction(subject));
@@ -276,7 +270,9 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
     QUADRANT_CHECK(
         in_file(round_in_sequence(subject, *samples, choices, *moments), subject.request.model));
   }
-  return rounded_by(std::move(moments), subject, chosen);
+  SchemeData data;
+  round_by(std::move(moments), subject, data);
+  return chosen.make_registry(data);
 }
 
 }  // namespace quadrant::inline v0

@@ -22,6 +22,9 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<void> transform_for(SchemeSubject& subject, const Optimizations& wanted);
 /// Of what the samples, of which there are some, multiply each weight by.
 [[nodiscard]] Expected<std::shared_ptr<SecondMomentsTable>> moments_of(SchemeSubject& subject);
+/// Has `data` round weights by these moments, and the run's log hear what that comes to.
+void round_by(std::shared_ptr<const SecondMomentsTable> moments, SchemeSubject& subject,
+              SchemeData& data);
 
 inline constexpr SchemeRun weight_only_run{"weight_only", check_weight_only, make_weight_only};
 

@@ -128,6 +128,14 @@ std::string option_of(std::string_view key) {
   return option;
 }
 
+std::string describe(const OptionSpec& option) {
+  std::string text(option.summary);
+  for (const OptionWord& word : option.words) {
+    if (!word.summary.empty()) text += fmt::format("; {}: {}", word.word, word.summary);
+  }
+  return text;
+}
+
 std::string expectation(const OptionSpec& option) {
   switch (option.kind) {
     case Kind::flag:

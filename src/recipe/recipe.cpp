@@ -1,6 +1,7 @@
 #include "quadrant/recipe/recipe.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "quadrant/recipe/scheme_table.hpp"
 #include "recipe/name_pattern.hpp"
 #include "recipe/recipe_words.hpp"
 #include "support/near_names.hpp"
@@ -105,6 +107,25 @@ class SchemeResolver {
   RuleSchemes found_;
 };
 
+/// What is done besides by those alone who know the codes that are made.
+struct KnownCodes {
+  std::string_view what;  // a key of the model's options, or a word
+  std::vector<std::string_view> schemes;
+};
+
+const KnownCodes* find_known_codes(std::string_view what) {
+  static const std::array all{KnownCodes{"bc-analytic", {"static_affine"}},
+                              KnownCodes{"migrate", {"static_affine", "weight_only"}},
+                              KnownCodes{"sequential", {"weight_only"}}};
+  const auto* const found = std::ranges::find(all, what, &KnownCodes::what);
+  return found == all.end() ? nullptr : found;
+}
+
+bool takes(const SchemeEntry& scheme, std::string_view what) {
+  const KnownCodes* const known = find_known_codes(what);
+  return known == nullptr || std::ranges::find(known->schemes, scheme.name) != known->schemes.end();
+}
+
 }  // namespace
 
 std::span<const std::string_view> recipe_gains() {
@@ -120,16 +141,18 @@ std::span<const std::string_view> recipe_policies() {
 std::span<const OptionSpec> recipe_model_options() {
   using enum OptionSpec::Kind;
   static const std::array table{
-      OptionSpec{.key = "optimize",
-                 .kind = words,
-                 .summary = "'cle' equalizes the channels of neighbouring layers, 'hba' moves high "
-                            "biases on to the next layer, 'migrate' moves factors of channels from "
-                            "what products read into their weights, where codes are better then on "
-                            "the samples of --calibration, 'bc' takes off biases what quantization "
-                            "shifts, on these samples: slow; 'bc-analytic' from batch "
-                            "normalizations: fast",
-                 .words = {{"cle"}, {"hba"}, {"migrate"}, {"bc"}, {"bc-analytic"}},
-                 .placeholder = "cle,hba,bc"},
+      OptionSpec{
+          .key = "optimize",
+          .kind = words,
+          .summary = "What is done to the float model, and to biases, one or several",
+          .words = {{"cle", "equalizes the channels of neighbouring layers"},
+                    {"hba", "moves high biases on to the next layer"},
+                    {"migrate",
+                     "moves factors of channels from what products read into their weights, where "
+                     "codes are better then on the samples of --calibration"},
+                    {"bc", "takes off biases what quantization shifts, on these samples: slow"},
+                    {"bc-analytic", "the same from batch normalizations: fast"}},
+          .placeholder = "cle,hba,bc"},
       OptionSpec{.key = "relu6",
                  .kind = word,
                  .summary = "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit "
@@ -148,6 +171,43 @@ std::span<const OptionSpec> recipe_model_options() {
                             "feedback, and biases corrected; or what does best, which takes longer",
                  .words = {{"fast"}, {"balanced"}, {"best"}}}};
   return table;
+}
+
+std::vector<OptionSpec> model_options_of(const SchemeEntry& scheme) {
+  std::vector<OptionSpec> taken;
+  for (const OptionSpec& option : recipe_model_options()) {
+    if (!takes(scheme, option.key)) continue;
+    std::erase_if(taken.emplace_back(option).words,
+                  [&](const OptionWord& word) { return !takes(scheme, word.word); });
+  }
+  return taken;
+}
+
+Expected<void> check_model_options(const OptionValues& model,
+                                   std::span<const SchemeEntry* const> schemes) {
+  const auto check = [&](std::string_view what, std::string_view name) -> Expected<void> {
+    const auto is_for = [&](const SchemeEntry* scheme) { return takes(*scheme, what); };
+    const auto is_against = [&](const SchemeEntry* scheme) {
+      return !is_for(scheme) && !find_scheme(scheme->name);
+    };
+    if (std::ranges::any_of(schemes, is_for) && std::ranges::none_of(schemes, is_against)) {
+      return {};
+    }
+    std::vector<std::string_view> names;
+    for (const SchemeEntry* const scheme : schemes) names.push_back(scheme->name);
+    return fail(
+        ErrorCode::usage,
+        fmt::format("{} knows the codes of {}, not those of other schemes: this run is of {}", name,
+                    fmt::join(find_known_codes(what)->schemes, " and "), fmt::join(names, ", ")));
+  };
+  for (const auto& [key, value] : model) {
+    const auto* const flag = std::get_if<bool>(&value);
+    if (flag == nullptr || *flag) QUADRANT_CHECK(check(key, key));
+    const auto* const words = std::get_if<std::vector<std::string>>(&value);
+    if (words == nullptr) continue;
+    for (const std::string& word : *words) QUADRANT_CHECK(check(word, key + ' ' + word));
+  }
+  return {};
 }
 
 Expected<RuleSchemes> schemes_of(const Recipe& recipe, const SchemeTable& schemes) {

@@ -56,15 +56,7 @@ Schema schema_of(std::span<const OptionSpec> options) {
   Schema properties = Schema::object();
   for (const OptionSpec& option : options) {
     Schema& property = properties[std::string(option.key)] = schema_of(option);
-    std::string summary(option.summary);
-    for (const OptionWord& word : option.words) {
-      if (word.summary.empty()) continue;
-      summary += "; ";
-      summary += word.word;
-      summary += ": ";
-      summary += word.summary;
-    }
-    property["description"] = std::move(summary);
+    property["description"] = describe(option);
     if (option.fallback.empty()) continue;
     const auto fallback = parse_option(option, option.fallback);
     if (fallback) {

@@ -12,6 +12,7 @@
 #include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/support/assert.hpp"
 #include "recipe/scheme_options.hpp"
 #include "support/near_names.hpp"
 
@@ -69,7 +70,25 @@ Expected<void> check_option_keys(std::span<const OptionSpec> options) {
   return {};
 }
 
+constexpr std::size_t library_schemes = 2;  // which stand first in a table
+
+// What its options are called where they stand beside others': the library's by their keys alone.
+std::vector<std::string> full_names(const SchemeEntry& scheme, bool is_own) {
+  const std::string prefix = is_own ? fmt::format("{}_", scheme.name) : std::string();
+  std::vector<std::string> names;
+  for (const OptionSpec& option : scheme.options) {
+    if (!option.words_are_flags) names.push_back(fmt::format("{}{}", prefix, option.key));
+    for (const OptionWord& word : option.words) {
+      if (option.words_are_flags) names.push_back(prefix + key_of(word.word));
+    }
+  }
+  return names;
+}
+
 Expected<void> check_entry(const SchemeEntry& scheme) {
+  const bool is_line = scheme.summary.find_first_not_of(' ') != std::string_view::npos &&
+                       scheme.summary.find('\n') == std::string_view::npos;
+  if (!is_line) return fail(ErrorCode::usage, "its summary is not one line that says what it does");
   const auto gains = recipe_gains();
   if (std::ranges::find(gains, scheme.gain) == gains.end()) {
     return fail(ErrorCode::usage, fmt::format("there is no gain '{}'{}", scheme.gain,
@@ -78,6 +97,20 @@ Expected<void> check_entry(const SchemeEntry& scheme) {
   QUADRANT_CHECK(check_option_keys(scheme.options));
   if (scheme.make == nullptr) return fail(ErrorCode::usage, "it has no function 'make'");
   QUADRANT_CHECK(scheme.make({}, {}));
+  return {};
+}
+
+// That none of its options is called as one of another's.
+Expected<void> check_beside(const SchemeEntry& scheme, std::span<const SchemeEntry> others) {
+  const std::vector<std::string> own = full_names(scheme, true);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    for (const std::string& name : full_names(others[i], i >= library_schemes)) {
+      if (std::ranges::find(own, name) == own.end()) continue;
+      return fail(ErrorCode::usage,
+                  fmt::format("one of its options would be called '{}', as one of {}",
+                              option_of(name), others[i].name));
+    }
+  }
   return {};
 }
 
@@ -97,7 +130,9 @@ SchemeTable::SchemeTable()
            .options = weight_only_option_table(),
            .make = make_weight_only_registry,
            .takes_moments = true,
-           .variants = weight_only_variants}} {}
+           .variants = weight_only_variants}} {
+  QUADRANT_ASSERT(schemes_.size() == library_schemes);
+}
 
 Expected<void> SchemeTable::add(SchemeEntry scheme) {
   if (!is_key(scheme.name)) {
@@ -114,7 +149,9 @@ Expected<void> SchemeTable::add(SchemeEntry scheme) {
                             "thing",
                             scheme.name));
   }
-  if (auto checked = check_entry(scheme); !checked) {
+  auto checked = check_entry(scheme);
+  if (checked) checked = check_beside(scheme, schemes_);
+  if (!checked) {
     checked.error().message = fmt::format("scheme {}: {}", scheme.name, checked.error().message);
     return checked;
   }

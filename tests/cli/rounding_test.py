@@ -12,7 +12,7 @@ import random
 import re
 import subprocess
 
-from command_case import BAD_INPUT, BINARY, DONE, IMPOSSIBLE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests, two_layers
+from command_case import BAD_INPUT, BINARY, DONE, INPUT_OUTPUT, SCHEME, USAGE, CommandTest, run_tests, two_layers
 from onnx_writer import INT64, model, node, tensor, value_info
 from run_model_test import npy
 
@@ -214,7 +214,7 @@ class RoundingTest(CommandTest):
         self.assertIn("bc: the biases of 1 layer corrected", self.quantize("corrected.onnx", "--optimize", "bc"))
         self.fails(USAGE, ["optimize bc", "--calibration"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
                    "--optimize", "bc")
-        self.fails(IMPOSSIBLE, ["bc-analytic", "optimize bc"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
+        self.fails(USAGE, ["bc-analytic", "static_affine"], "quantize", self.model, "-o", "q.onnx", *FOUR_BITS,
                    "--optimize", "bc-analytic")
 
     def test_without_samples(self):

@@ -119,7 +119,7 @@ class StaticAffineTest(CommandTest):
         for option in (("--activation-bits", 16), ("--encodings", "s.json"), ("--use-enhanced",),
                        ("--unsigned-activations",)):
             self.fails(USAGE, [option[0], "static_affine", "list weight_only"], *weights, *option)
-        self.fails(USAGE, ["s.json", "samples", "list weight_only"], *weights, "--calibration", "s.json")
+        self.fails(USAGE, ["s.json", "samples", "ranges"], *weights, "--calibration", "s.json")
 
     def test_formats(self):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")

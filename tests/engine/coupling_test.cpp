@@ -14,28 +14,16 @@
 
 #include "engine/random_graphs.hpp"
 #include "engine/toy_scheme.hpp"
-#include "ir/forwarding_view.hpp"
+#include "ir/of_one_type.hpp"
 #include "quadrant/engine/explain/explain.hpp"
-#include "quadrant/ir/capabilities.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;
+using test::OfOneType;
 
 namespace {
 
 constexpr std::array policies{SelectionPolicy::greedy, SelectionPolicy::optimal};
-
-// A graph that says which of its values have one type.
-class OfOneType final : public test::ForwardingView, public Capabilities {
- public:
-  OfOneType(const Graph& graph, Couplings groups)
-      : ForwardingView(graph), groups_(std::move(groups)) {}
-  [[nodiscard]] const Capabilities* capabilities() const noexcept override { return this; }
-  [[nodiscard]] Couplings of_one_type() const override { return groups_; }
-
- private:
-  Couplings groups_;
-};
 
 // Three weights that are used in one colour each, and in no other.
 struct Weights {
@@ -173,6 +161,45 @@ TEST_CASE("a value that cannot be quantized keeps those of its type in float") {
     REQUIRE(why.couplings.size() == 1);
     CHECK(why.couplings[0].with == "real");
     CHECK(why.couplings[0].constraint == "float");
+  }
+}
+
+TEST_CASE("of a group, what stays float for itself is named, not what is made of it") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;  // a loop: its start a, its state, what it yields, and its result
+    const Value state = toy::add(weights.graph, "pass", "state", {weights.a});
+    const Value yielded = toy::add(weights.graph, "unknown", "yielded", {state});
+    const Value result = toy::add(weights.graph, "pass", "after", {yielded});
+    for (const Value value : {state, yielded, result}) weights.use(value, 0);
+    const OfOneType view(weights.graph, {{weights.a, state, yielded, result}});
+    const Analysis analysis = weights.analyzed(view, policy).value();
+    CHECK(analysis.plan.values.size() == 1);  // b
+    for (const Value value : {weights.a, state}) {
+      CHECK(explain(view, weights.registry, analysis, value.node).reason ==
+            "it has one type with 'yielded', which stays float");
+    }
+  }
+}
+
+TEST_CASE("a long chain of groups that tear one another takes none with it that is whole") {
+  for (const SelectionPolicy policy : policies) {
+    Weights weights;
+    weights.use(weights.v, 0);
+    // Each group has what is made of the weight of the one before, and a weight of its own.
+    Couplings groups{{weights.a, weights.v}};
+    Value before = toy::add(weights.graph, "root", "first", {});
+    groups.push_back({toy::add(weights.graph, "unknown", "real", {}), before});
+    for (int i = 0; i < 20; ++i) {
+      const Value made = toy::add(weights.graph, "pass", fmt::format("made{}", i), {before});
+      before = weights.add(fmt::format("own{}", i), 0, 1);
+      weights.use(made, 0);
+      groups.push_back({made, before});
+    }
+    const OfOneType view(weights.graph, groups);
+    const Analysis analysis = weights.analyzed(view, policy).value();
+    CHECK(analysis.selection.is_selected(weights.a));
+    CHECK(analysis.selection.is_selected(weights.v));
+    CHECK(analysis.plan.values.size() == 3);  // and b
   }
 }
 

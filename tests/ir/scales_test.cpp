@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
 
@@ -65,6 +70,44 @@ TEST_CASE("codes of any width, and scales of float64, come back from text") {
         parse_graph("graph {}\n%w: tensor<2x!quant.uniform<" + type + ">> = input()\noutput(%w)\n")
             .has_value());
   }
+}
+
+namespace {
+
+// One half, and how often it was read.
+class Counted final : public ConstantSource {
+ public:
+  explicit Counted(int& reads) : reads_(reads) {}
+  Expected<void> read(std::uint64_t /*offset*/, std::span<std::byte> out) const override {
+    ++reads_;
+    const float half = 0.5F;
+    std::ranges::copy(std::as_bytes(std::span(&half, 1)), out.begin());
+    return {};
+  }
+
+ private:
+  int& reads_;
+};
+
+}  // namespace
+
+TEST_CASE("scales that are brought into memory are read once, and are the same") {
+  int reads = 0;
+  UniformType type;
+  type.scales = Constant::deferred(ElementType::float32, Shape(std::vector<std::int64_t>{}),
+                                   std::make_shared<Counted>(reads));
+  const Quantization deferred = std::make_shared<const UniformType>(type);
+  const auto kept = in_memory(deferred);
+  REQUIRE(kept.has_value());
+  CHECK(reads == 1);
+  UniformType half;
+  half.scales = Constant::from_vector(ElementType::float32, Shape(std::vector<std::int64_t>{}),
+                                      std::vector<float>{0.5F});
+  for (int i = 0; i < 3; ++i) {
+    CHECK(mean_the_same(*kept, std::make_shared<const UniformType>(half)));
+  }
+  CHECK(reads == 1);
+  CHECK(in_memory(Quantization()) == Quantization());
 }
 
 TEST_CASE("the range of a width, and the storage that holds it") {

@@ -174,8 +174,34 @@ TEST_CASE("a format for a whole tensor gives its largest code to the largest num
     CHECK(scaled_format(*zeros).scales[0].read()->as<float>()[0] ==
           scaled_format(*ones).scales[0].read()->as<float>()[0]);
   }
-  CHECK_FALSE(
-      scaled_for(format_of("f8e4m3 * f32[tensor] : f32"), std::numeric_limits<float>::infinity()));
+}
+
+TEST_CASE("a scale that the type does not have is refused, not cut") {
+  const auto refused = [](const char* text, float largest) {
+    CAPTURE(text);
+    const auto made = scaled_for(format_of(text), largest);
+    REQUIRE_FALSE(made.has_value());
+    CHECK(made.error().code == ErrorCode::impossible);
+    return made.error().message;
+  };
+  // The last float16 is 65504, the last e4m3 448: times the last code, and a little more.
+  constexpr float last = 65504 * 127.0F;
+  const char* const half = "i8<-127:127> * f16[tensor] : f32";
+  CHECK(scaled_for(format_of(half), last).has_value());
+  CHECK(refused(half, last * 1.001F).find("larger") != std::string::npos);
+  refused(half, last * 1000);
+  CHECK(scaled_for(format_of("f8e4m3 * f8e4m3[tensor] : f32"), 448 * 448).has_value());
+  refused("f8e4m3 * f8e4m3[tensor] : f32", 448 * 450);
+  // 7.9 is clipped to 6 by OCP Microscaling's own rule.
+  CHECK(scaled_for(format_of("f4e2m1 * f8e8m0[tensor] : f32"), 7.9F).has_value());
+  const char* const single = "f8e4m3 * f32[tensor] : f32";
+  CHECK(scaled_for(format_of(single), std::numeric_limits<float>::max()).has_value());
+  CHECK(refused(single, std::numeric_limits<float>::infinity()).find("inf") != std::string::npos);
+  refused(single, std::numeric_limits<float>::quiet_NaN());
+  for (const char* const parts :
+       {"f4e2m1 * f8e8m0[block=32] : f32", "i8 * f32[channel] : f32", "nvfp4", "f8e4m3 : f32"}) {
+    CHECK(refused(parts, 1).find("whole tensor") != std::string::npos);
+  }
 }
 
 namespace {
@@ -214,6 +240,37 @@ TEST_CASE("rows that are rounded to the nearest become what they were") {
     CHECK(rows == 6);
     CHECK(decoded(*encoded) == before);
   }
+}
+
+TEST_CASE("what a rounder came to is the mean of what its errors add to results") {
+  // Two inputs of one sum, four times.
+  const std::vector<double> x{1, 2, -1, 0, 2, 1, 0, 3};
+  SecondMoments moments({{0}, {0}, {0, 1}}, {1, 1});
+  REQUIRE(moments.add(0, x));
+  const Constant real =
+      Constant::from_vector(ElementType::float32, {2, 1}, std::vector<float>{1.25F, 3.5F});
+  auto encoded =
+      encode_constant(real, format_of("i8<-127:127> * f32[tensor] : f32"), {.search = false});
+  REQUIRE(encoded);
+  CHECK_FALSE(encoded->rounded.has_value());
+  const double step = 3.5F / 127.0;
+  const double before = std::nearbyint(1.25 / step) * step - 1.25;
+  REQUIRE(round_rows(real, moments, 0.01, *encoded, [&](const RowToRound& row) {
+    row.codes[0] = 40;
+    row.codes[1] = 120;
+  }));
+  const auto of = [&](double first, double second) {
+    double sum = 0;
+    for (std::size_t i = 0; i < x.size(); i += 2) {
+      sum += std::pow(x[i] * first + x[i + 1] * second, 2);
+    }
+    return sum / 4;
+  };
+  REQUIRE(encoded->rounded.has_value());
+  CHECK(encoded->rounded->rows == 1);
+  CHECK(encoded->rounded->nearest == doctest::Approx(of(before, 0)).epsilon(1e-4));
+  CHECK(encoded->rounded->error ==
+        doctest::Approx(of(40 * step - 1.25, 120 * step - 3.5)).epsilon(1e-4));
 }
 
 TEST_CASE("what a rounder may not make, and what has no rows, is refused") {

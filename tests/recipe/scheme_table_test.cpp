@@ -32,6 +32,10 @@ Expected<Registry> make_narrow(const OptionValues& values, const SchemeData&) {
   return weight_only_registry(options);
 }
 
+struct WeightOnlyOfNothing final : WeightOnly {
+  explicit WeightOnlyOfNothing(const SchemeData& known) : WeightOnly(known.weights("int8")) {}
+};
+
 SchemeEntry narrow() {
   return {.name = "narrow",
           .summary = "a test's",
@@ -110,7 +114,11 @@ TEST_CASE("what the table cannot serve is refused when it is added") {
     CAPTURE(name);
     CHECK(mentions(refused(named(name)), name));
   }
+  for (const char* const summary : {"", " ", "two\nlines"}) {
+    CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.summary = summary; })), "summary"));
+  }
   CHECK(mentions(refused(with([](SchemeEntry& entry) { entry.gain = "byte"; })), "'bytes'"));
+  CHECK(mentions(refused(with([](SchemeEntry& entry) { entry.gain = ""; })), "no gain"));
   CHECK(mentions(refused(with([](SchemeEntry& entry) { entry.make = nullptr; })), "'make'"));
   CHECK(mentions(refused(with([](SchemeEntry& entry) {
                    entry.make = [](const OptionValues&, const SchemeData&) -> Expected<Registry> {
@@ -133,6 +141,38 @@ TEST_CASE("what the table cannot serve is refused when it is added") {
   SchemeTable schemes;
   REQUIRE(schemes.add(narrow()).has_value());
   CHECK_FALSE(schemes.add(narrow()).has_value());
+}
+
+TEST_CASE("options that would be called as another scheme's are refused") {
+  // `block-size` is weight_only's, `narrow-width` that of the scheme narrow.
+  const std::array size{OptionSpec{.key = "size"}};
+  SchemeEntry block = narrow();
+  block.name = "block";
+  block.options = size;
+  CHECK(mentions(refused(block), "'block-size', as one of weight_only"));
+
+  const std::array wide_width{OptionSpec{.key = "er_width"}};
+  SchemeEntry other = narrow();
+  other.options = wide_width;
+  SchemeEntry longer = narrow();
+  longer.name = "narrow_er";
+  SchemeTable schemes;
+  REQUIRE(schemes.add(other).has_value());
+  const auto added = schemes.add(longer);
+  REQUIRE_FALSE(added.has_value());
+  CHECK(mentions(added.error().message, "'narrow-er-width', as one of narrow"));
+}
+
+TEST_CASE("a row without options is made of the class") {
+  const SchemeEntry ranges = scheme_entry<WeightOnlyOfNothing>("of ranges", SchemeInput::ranges);
+  CHECK(ranges.name == "weight_only");
+  CHECK(ranges.needs_data);
+  CHECK_FALSE(ranges.takes_moments);
+  const SchemeEntry moments = scheme_entry<WeightOnlyOfNothing>("of moments", SchemeInput::moments);
+  CHECK(moments.takes_moments);
+  CHECK_FALSE(moments.needs_data);
+  CHECK(moments.make({}, {}).has_value());
+  CHECK_FALSE(moments.make({{"bits", std::int64_t{4}}}, {}).has_value());
 }
 
 }  // namespace

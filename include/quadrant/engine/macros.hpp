@@ -46,8 +46,7 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
 
 }  // namespace quadrant::inline v0::detail
 
-/// Inside a scheme's class: its constraint type, its name, and what the engine asks of it.
-#define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)                                    \
+#define QUADRANT_DETAIL_SCHEME(scheme_type, constraint, scheme_name)                             \
  public:                                                                                         \
   using Constraint = constraint;                                                                 \
   struct Registration final : ::quadrant::MethodRegistration<scheme_type> {                      \
@@ -63,8 +62,6 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
                   "QuantizationConstraint");                                                     \
     return ::quadrant::constraint_type<Constraint>;                                              \
   }                                                                                              \
-  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> leave(                                   \
-      ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;          \
   [[nodiscard]] ::quadrant::Expected<::quadrant::SharedFacts> erased_prepare(                    \
       const ::quadrant::GraphView& graph) const override {                                       \
     return ::quadrant::detail::prepare(*this, graph);                                            \
@@ -109,6 +106,17 @@ constexpr std::array<ParentsPattern, sizeof...(Patterns)> pattern_list(Patterns.
   erased_resolve(const ::quadrant::ParameterQuery<void>& query) const override {                 \
     return ::quadrant::detail::resolve(*this, query);                                            \
   }
+
+/// Inside a scheme's class: its constraint type, its name, and what the engine asks of it.
+#define QUADRANT_SCHEME(scheme_type, constraint, scheme_name)  \
+  QUADRANT_DETAIL_SCHEME(scheme_type, constraint, scheme_name) \
+  [[nodiscard]] ::quadrant::Expected<::quadrant::Value> leave( \
+      ::quadrant::Value quantized, ::quadrant::RewriteContext& context) const override;
+
+/// The same in the class of a scheme that is derived from `base`, whose constraint type and
+/// dequantizer it has.
+#define QUADRANT_DERIVED_SCHEME(scheme_type, base, scheme_name) \
+  QUADRANT_DETAIL_SCHEME(scheme_type, base::Constraint, scheme_name)
 
 #define QUADRANT_DETAIL_DECLARATION(method, scheme_type, eligible, ...)           \
   using SchemeType = scheme_type;                                                 \

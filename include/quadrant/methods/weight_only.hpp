@@ -66,8 +66,8 @@ struct WeightOnlyOptions {
   Rounding rounding = Rounding::descent;
   /// Of the model's layers (`collect_second_moments`); null: there is no data.
   std::shared_ptr<const SecondMomentsTable> moments{};
-  /// Hears what rounding by moments came to, of each weight by its name, from several threads at
-  /// the same time; may be empty.
+  /// Hears what rounding by moments came to (`EncodedConstant::rounded`), of each weight by its
+  /// name, from several threads at the same time; may be empty.
   std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded{};
 };
 

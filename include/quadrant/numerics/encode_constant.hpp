@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "quadrant/ir/constant.hpp"
@@ -19,6 +20,8 @@ struct EncodedConstant {
   Quantization quantization;
   double error = 0;  ///< as in Encoded
   double bound = 0;
+  /// What rounding by moments came to, if codes were found so (`round_constant`, `round_rows`).
+  std::optional<RoundedWeights> rounded{};
 };
 
 /// `real`, of any float type, in `format`: see `encode`, whose errors and memory are those of this.
@@ -30,13 +33,15 @@ struct EncodedConstant {
                                                         const EncodeOptions& options = {});
 
 /// `format`, of a whole tensor, as it stores values from -`largest` to `largest` by its usual rule
-/// (`encode`): what activations are quantized to. Of zeros alone the scale is that of 1. Errors are
-/// those of `encode`.
+/// (`encode`): what activations are quantized to. Of zeros alone the scale is that of 1.
+/// `impossible`: a format without a scale, or with scales of parts of a tensor; a magnitude that is
+/// not finite, or that needs a larger scale than its type has (float16 ends at 65504); what is one
+/// for `encode`.
 [[nodiscard]] Expected<Quantization> scaled_for(const NumberFormat& format, float largest);
 
 /// `round_weights` of a constant: `encoded` is what it was encoded as, in any format, uniform or
 /// not. Where a uniform type has scales below zero, those that are found may have any sign; `error`
-/// and `bound` stay.
+/// and `bound` stay, `rounded` is what it returns.
 [[nodiscard]] Expected<RoundedWeights> round_constant(const Constant& real,
                                                       const SecondMoments& moments,
                                                       EncodedConstant& encoded,
@@ -54,9 +59,10 @@ struct RowToRound {
 
 /// For rounders of one's own: finds the codes of `real` again, row by row, with the scales of
 /// `encoded`, as which it was encoded: in a uniform type of 8 bits and fewer without zero points.
-/// Rows come in order, on the calling thread. `damping`: above 0, see `SecondMoments::factor`.
-/// Memory: a double for each pair of columns, and 40 bytes for each weight. `impossible`: another
-/// type, moments of another weight, codes that are none; `encoded` is as it was then.
+/// Rows come in order, on the calling thread; `rounded` says what it came to. `damping`: above 0,
+/// see `SecondMoments::factor`. Memory: two doubles for each pair of columns, and 48 bytes for each
+/// weight. `impossible`: another type, moments of another weight, codes that are none; `encoded` is
+/// as it was then.
 [[nodiscard]] Expected<void> round_rows(const Constant& real, const SecondMoments& moments,
                                         double damping, EncodedConstant& encoded,
                                         const std::function<void(const RowToRound&)>& round);

@@ -42,7 +42,7 @@ struct RoundWeightsOptions {
 /// adds, squared, to the results of the layer. A weight with several matrices sums up these.
 struct RoundedWeights {
   double nearest = 0;  ///< of `encoded` as it was
-  double error = 0;    ///< of `encoded` as it is: never more
+  double error = 0;    ///< of `encoded` as it is: never more, but by rounders of one's own
   std::int64_t rows = 0;
   std::int64_t weighted = 0;  ///< rows in which scales by the inputs were better
   std::int64_t feedback = 0;  ///< in which error feedback was better than nearest

@@ -22,7 +22,7 @@ using OptionValues = std::map<std::string, OptionValue, std::less<>>;
 /// One of the words that an option takes.
 struct OptionWord {
   std::string_view word;
-  std::string_view summary = {};  ///< of a word that is a flag of its own on the command line
+  std::string_view summary = {};
 };
 
 /// An option. Refers to text that lives as long as the program.
@@ -54,6 +54,8 @@ struct OptionSpec {
 /// `block-size`, without dashes before it.
 [[nodiscard]] std::string option_of(std::string_view key);
 
+/// What the option is, for people, its words included.
+[[nodiscard]] std::string describe(const OptionSpec& option);
 /// What the option takes, for people: `8 or 4`, `a number from 50 to 100`.
 [[nodiscard]] std::string expectation(const OptionSpec& option);
 /// Why the option cannot have this value; empty where it can.

@@ -75,6 +75,13 @@ inline constexpr std::size_t most_rules = 4096;
 [[nodiscard]] std::span<const std::string_view> recipe_policies();
 /// Options that belong to a run, not to one of its schemes: `optimize`, `relu6`.
 [[nodiscard]] std::span<const OptionSpec> recipe_model_options();
+/// Those, and of their words those, that a run of this scheme alone takes: some know the codes of
+/// schemes of the library.
+[[nodiscard]] std::vector<OptionSpec> model_options_of(const SchemeEntry& scheme);
+/// `usage` where a run of these schemes, of which there is one at least, cannot do what `model`
+/// says: none of them takes it, or one that is not the library's does not.
+[[nodiscard]] Expected<void> check_model_options(const OptionValues& model,
+                                                 std::span<const SchemeEntry* const> schemes);
 
 /// The recipe with every scheme that a rule alone names, or gives other options, among
 /// `RuleSchemes::all`, and rules that name these and have no options.

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,6 +34,22 @@ struct SchemeData {
   std::shared_ptr<const SecondMomentsTable> moments;  ///< of weight_only
   /// WeightOnlyOptions::on_rounded.
   std::function<void(std::string_view weight, const RoundedWeights& rounded)> on_rounded{};
+
+  /// Of a scheme that is derived from WeightOnly: its number format, and what is known of weights.
+  [[nodiscard]] WeightOnlyOptions weights(std::string type) const {
+    WeightOnlyOptions options;
+    options.type = std::move(type);
+    options.moments = moments;
+    options.on_rounded = on_rounded;
+    return options;
+  }
+};
+
+/// What a scheme is made by, where there are samples.
+enum class SchemeInput : std::uint8_t {
+  nothing,
+  ranges,   ///< SchemeEntry::needs_data
+  moments,  ///< SchemeEntry::takes_moments
 };
 
 /// A scheme as people choose it. Refers to text that lives as long as the program.
@@ -53,16 +71,18 @@ struct SchemeEntry {
 
 /// Of a scheme without options, made of what is known, or of nothing; its name is a literal.
 template <std::constructible_from<SchemeData> S>
-[[nodiscard]] SchemeEntry scheme_entry(std::string_view summary, bool needs_data = false) {
+[[nodiscard]] SchemeEntry scheme_entry(std::string_view summary,
+                                       SchemeInput input = SchemeInput::nothing) {
   return {.name = S(SchemeData{}).name(),
           .summary = summary,
           .gain = "bytes",
-          .needs_data = needs_data,
+          .needs_data = input == SchemeInput::ranges,
           .make = [](const OptionValues& options, const SchemeData& data) -> Expected<Registry> {
             S scheme(data);
             QUADRANT_CHECK(check_options({}, options, scheme.name()));
             return RegistryBuilder::of(std::move(scheme)).freeze();
-          }};
+          },
+          .takes_moments = input == SchemeInput::moments};
 }
 
 /// The schemes that recipes and options can name. A value: readers may share it between threads.
@@ -72,8 +92,8 @@ class SchemeTable {
   SchemeTable();
 
   /// Adds one. `usage` where its name is none (lower-case letters, digits, `_`) or taken, its
-  /// options could not be told apart from another's on a command line, or `make` does not work
-  /// without options.
+  /// summary is no line, its gain is none, its options could not be told apart from another's on a
+  /// command line, or `make` is missing or does not work without options.
   [[nodiscard]] Expected<void> add(SchemeEntry scheme);
 
   [[nodiscard]] std::span<const SchemeEntry> all() const noexcept { return schemes_; }

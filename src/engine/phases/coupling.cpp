@@ -1,10 +1,13 @@
 #include "engine/phases/coupling.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -13,6 +16,7 @@
 #include "engine/policies/storage_gain.hpp"
 #include "ir/exists.hpp"
 #include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/moves.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -157,6 +161,60 @@ std::unordered_map<Value, ConstraintId> find_coupled_forms(const SelectionProble
     }
   }
   return found;
+}
+
+namespace {
+
+// By name, the weights that the value, which is made in codes, has its scales of.
+std::map<std::string_view, NodeId> weights_of(const SelectionProblem& problem,
+                                              const Selection& selection, Value value) {
+  std::map<std::string_view, NodeId> weights;
+  std::unordered_set<Value> met{value};
+  std::vector<Value> left{value};
+  while (!left.empty()) {
+    const NodeRef node{&problem.graph, left.back().node};
+    const Choice& choice = selection[left.back()];
+    left.pop_back();
+    if (problem.graph.constant(node.id) != nullptr) {
+      weights.emplace(problem.graph.value_name(node.result()), node.id);
+      continue;
+    }
+    if (choice.cause != SelectionCause::selected) continue;  // it came quantized
+    const Request& request = problem.requests[choice.request];
+    const std::uint32_t scheme = problem.requests.constraints().scheme(request.constraint);
+    if (problem.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr) continue;
+    const Alternative& chosen = problem.requests.alternatives(request)[choice.alternative];
+    for (const Need& need : problem.requests.needs(chosen)) {
+      const Request& needed = problem.requests[need.request];
+      const bool is_made_so = selection.produced(needed.value) == needed.constraint;
+      if (is_made_so && met.insert(needed.value).second) left.push_back(needed.value);
+    }
+  }
+  return weights;
+}
+
+}  // namespace
+
+Vetoes weights_that_meet(const SelectionProblem& problem, const Selection& selection) {
+  Vetoes vetoes;
+  for (const std::vector<Value>& members : problem.couplings.all()) {
+    std::map<std::string_view, NodeId> all;
+    std::map<std::string_view, NodeId> kept;
+    for (const Value value : members) {
+      if (selection.produced(value) == float_form) continue;
+      const std::map<std::string_view, NodeId> weights = weights_of(problem, selection, value);
+      const bool is_first = std::pair(weights.size(), weights) < std::pair(kept.size(), kept);
+      if (!weights.empty() && (kept.empty() || is_first)) kept = weights;
+      all.insert(weights.begin(), weights.end());
+    }
+    for (const auto& [name, weight] : all) {
+      if (kept.contains(name)) continue;
+      vetoes.emplace(weight, fmt::format("it is coupled with '{}', another weight, and would have "
+                                         "scales of its own",
+                                         kept.begin()->first));
+    }
+  }
+  return vetoes;
 }
 
 bool is_read(const GraphView& graph, Value value) {

@@ -19,6 +19,12 @@ namespace quadrant::inline v0 {
 [[nodiscard]] std::unordered_map<Value, ConstraintId> find_coupled_forms(
     const SelectionProblem& problem, std::span<const ConstraintId> forms);
 
+/// Of couplings whose members would be made of different weights, those weights but for the ones of
+/// the member that is made of fewest, by name the first, and why each must stay float: scales come
+/// from the contents of a weight, so two of them come to two types. Where a scheme finds parameters
+/// of its own (`resolve`), values are made of weights by moves alone.
+[[nodiscard]] Vetoes weights_that_meet(const SelectionProblem& problem, const Selection& selection);
+
 /// Whether an operation reads the value.
 [[nodiscard]] bool is_read(const GraphView& graph, Value value);
 /// Whether some of the members are made in codes, and others are not.

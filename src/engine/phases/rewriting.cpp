@@ -152,8 +152,9 @@ class Rewriting {
     const GraphView& view = graph_.view();
     for (const std::vector<Value>& members : decided_.problem.couplings.strict()) {
       if (decided_.selection.produced(members.front()) == float_form) continue;
+      TensorType first = view.type(context_.current(members.front()));
+      QUADRANT_TRY(first.quantization, in_memory(first.quantization));
       for (const Value value : std::span(members).subspan(1)) {
-        const TensorType& first = view.type(context_.current(members.front()));
         const TensorType& type = view.type(context_.current(value));
         const bool is_same =
             type.element == first.element && mean_the_same(type.quantization, first.quantization);

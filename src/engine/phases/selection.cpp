@@ -129,9 +129,12 @@ Selection walk_once(const SelectionProblem& problem) {
 namespace {
 
 // Of the first round, and of what was given back in later ones when that was done.
-ValueMap<Choice>& remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& now,
-                           const SelectionProblem& problem) {
-  if (!first) return first.emplace(now);
+void remember(std::optional<ValueMap<Choice>>& first, const ValueMap<Choice>& now,
+              const SelectionProblem& problem) {
+  if (!first) {
+    first = now;
+    return;
+  }
   for (const NodeId node : problem.order) {
     for (std::uint32_t i = 0; i < problem.eligibility.numbering()->result_count(node); ++i) {
       Choice& known = (*first)[{node, i}];
@@ -139,18 +142,6 @@ ValueMap<Choice>& remember(std::optional<ValueMap<Choice>>& first, const ValueMa
       const bool is_given_back =
           known.cause == SelectionCause::selected && later.cause != SelectionCause::selected;
       if (is_given_back) known = later;
-    }
-  }
-  return *first;
-}
-
-void leave_out(std::span<const std::vector<Value>> couplings, ValueMap<RequestId>& kept,
-               ValueMap<Choice>& reasons) {
-  for (const std::vector<Value>& members : couplings) {
-    for (const Value value : members) {
-      kept[value] = no_request;
-      SelectionCause& cause = reasons[value].cause;
-      if (cause == SelectionCause::selected) cause = SelectionCause::coupled;
     }
   }
 }
@@ -169,16 +160,16 @@ Selection select_greedy(const SelectionProblem& problem) {
     decision.walk(order, kept ? &*kept : nullptr);
     const bool is_released = decision.release_unused();
     const bool changed = decision.drop_losses() || is_released;
-    const bool is_torn = decision.release_torn();
+    // In a chain of couplings each may tear the next, in another round.
+    using enum Decision::Torn;
+    const bool is_torn = decision.release_torn(round < most_rounds ? alone : with_all_in_doubt);
     if (!is_torn && (!changed || round >= most_rounds)) {
       if (changed) decision.find_conversions();
       if (first) decision.restore_reasons(*first);
       return std::move(decision).finish();
     }
-    ValueMap<Choice>& reasons = remember(first, decision.choices(), problem);
+    remember(first, decision.choices(), problem);
     kept = decision.selected();
-    // What is torn once more would take another round each time.
-    if (round >= most_rounds) leave_out(problem.couplings.strict(), *kept, reasons);
   }
 }
 

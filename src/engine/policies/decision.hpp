@@ -25,9 +25,11 @@ class Decision {
   /// Finds the conversions, and gives back whatever hangs together and is worth less than nothing.
   /// Whether there was any.
   [[nodiscard]] bool drop_losses();
-  /// Gives back the members of strict couplings that are not quantized as a whole. Whether there
-  /// were any: then what reads them has to be decided anew, by another walk.
-  [[nodiscard]] bool release_torn();
+  /// Gives back the members of strict couplings that are not quantized as a whole, or also those of
+  /// all that hang together with them. Whether there were any: then what reads them has to be
+  /// decided anew, by another walk.
+  enum class Torn : std::uint8_t { alone, with_all_in_doubt };
+  [[nodiscard]] bool release_torn(Torn which);
   /// The requests that came true, for another walk.
   [[nodiscard]] ValueMap<RequestId> selected() const;
   [[nodiscard]] const ValueMap<Choice>& choices() const noexcept { return selection_.choices_; }
@@ -89,6 +91,7 @@ class Decision {
   void give_back(NodeId node, SelectionCause cause);
   [[nodiscard]] bool is_requantized(Value value) const;
   [[nodiscard]] bool comes_true_by_itself(const Benefit& benefit) const;
+  [[nodiscard]] std::vector<std::uint32_t> what_hangs_together(bool with_couplings) const;
   [[nodiscard]] std::vector<Gain> totals_of_what_hangs_together();
   [[nodiscard]] Gain gain_over_float(NodeId node) const;
 
@@ -97,6 +100,7 @@ class Decision {
   // Why couplings keep values in float.
   void explain_couplings();
   void explain_strict_couplings();
+  [[nodiscard]] bool follows_operands(Value value) const;
   [[nodiscard]] std::optional<SelectionCause> cause_of(
       NodeId node, std::span<const CouplingDemand> demands) const;
 

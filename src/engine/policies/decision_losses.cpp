@@ -76,9 +76,9 @@ bool Decision::drop_losses() {
   return changed;
 }
 
-// By node index: what the node is worth together with all that it hangs together with. Nodes do
-// where one reads the codes of the other, or benefits from them.
-std::vector<Gain> Decision::totals_of_what_hangs_together() {
+// By node index, one node of those that hang together: where one reads the codes of the other, or
+// benefits from them; and `with_couplings` those that strict couplings have quantized.
+std::vector<std::uint32_t> Decision::what_hangs_together(bool with_couplings) const {
   const std::uint32_t bound = problem_.graph.index_bound();
   std::vector<std::uint32_t> rank(bound);
   std::vector<std::uint32_t> parent(bound);
@@ -95,18 +95,30 @@ std::vector<Gain> Decision::totals_of_what_hangs_together() {
       together.union_set(node.index, operands[benefit.operand].value.node.index);
     }
   }
-  std::vector<Gain> of_sets(bound);
-  for (const NodeId node : problem_.order) {
-    of_sets[together.find_set(node.index)] += gain_over_float(node);
+  for (const std::vector<Value>& members : problem_.couplings.strict()) {
+    Value last;
+    for (const Value value : members) {
+      if (!with_couplings || !selection_.is_selected(value)) continue;
+      if (!last.is_absent()) together.union_set(last.node.index, value.node.index);
+      last = value;
+    }
   }
+  std::vector<std::uint32_t> sets(bound);
+  for (const NodeId node : problem_.order) sets[node.index] = together.find_set(node.index);
+  return sets;
+}
+
+// By node index: what the node is worth together with all that it hangs together with.
+std::vector<Gain> Decision::totals_of_what_hangs_together() {
+  const std::vector<std::uint32_t> sets = what_hangs_together(/*with_couplings=*/false);
+  std::vector<Gain> of_sets(sets.size());
+  for (const NodeId node : problem_.order) of_sets[sets[node.index]] += gain_over_float(node);
   find_conversions();
   for (const Conversion& conversion : selection_.conversions_) {
-    of_sets[together.find_set(conversion.value.node.index)] += conversion.price;
+    of_sets[sets[conversion.value.node.index]] += conversion.price;
   }
-  std::vector<Gain> totals(bound);
-  for (const NodeId node : problem_.order) {
-    totals[node.index] = of_sets[together.find_set(node.index)];
-  }
+  std::vector<Gain> totals(sets.size());
+  for (const NodeId node : problem_.order) totals[node.index] = of_sets[sets[node.index]];
   return totals;
 }
 

@@ -11,7 +11,7 @@ namespace quadrant::inline v0 {
 
 /// Called by `analyze` and `quantize`, from their thread, after each phase. What is passed lives as
 /// long as the call. The defaults do nothing. A run whose data pass refuses a weight and leaves it
-/// in float decides, and calls, once more.
+/// in float, or in which two weights meet in a coupling, decides, and calls, once more.
 class PhaseObserver {
  public:
   PhaseObserver() = default;
