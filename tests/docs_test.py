@@ -48,10 +48,11 @@ class Documentation(unittest.TestCase):
         for heading in ("command.cpp", "main.cpp: an executable of your own", "plugin.cpp: for a command that is there"):
             self.assert_shown("docs/custom_schemes.md", f"## {heading}", heading.partition(":")[0])
 
-    def test_own_operations(self):
-        self.assert_shown(
-            "docs/own_ir.md", "## Rows instead of methods", "own_operations.hpp", folder="tests/methods"
-        )
+    def test_own_ir(self):
+        for heading in ("What you write", "Calibration, comparison, sensitivity, reports"):
+            self.assert_shown("docs/own_ir.md", f"## {heading}", "adaptor.cpp", "main.cpp", folder="examples/own_ir")
+        self.assert_shown("docs/own_ir.md", "## Layouts", "methods.cpp", folder="examples/own_ir")
+        self.assert_shown("docs/own_ir.md", "## Rows instead of methods", "own_operations.hpp", folder="tests/methods")
 
     def test_readme(self):
         self.assert_shown("README.md", "## A scheme of your own", "my_scheme.hpp", "my_scheme.cpp")

@@ -1,7 +1,7 @@
 // A compiler's own IR runs the engine without conversion.
 //
 //   ir.hpp, ir.cpp, interpreter.cpp   the compiler, which knows nothing of Quadrant
-//   adaptor.hpp, adaptor.cpp          Quadrant's two interfaces over its IR
+//   adaptor.hpp, adaptor.cpp          how Quadrant sees its IR and edits it
 //   methods.hpp, methods.cpp          methods for its own operations
 //   runtime.hpp, runtime.cpp          its interpreter as a runtime, for all that runs models
 //
@@ -19,7 +19,6 @@
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/to_graph.hpp"
 #include "quadrant/ir/verify.hpp"
 #include "runtime.hpp"
 
@@ -54,8 +53,8 @@ std::vector<float> there_and_back(const kiln::Module& module, const std::vector<
 Expected<void> print_agreement(kiln::Module& quantized) {
   kiln::Module real;
   kiln::build_autoencoder(real);
-  QUADRANT_TRY(Graph before, to_graph(kiln::Adaptor(real), nullptr));
-  QUADRANT_TRY(Graph after, to_graph(kiln::Adaptor(quantized), nullptr));
+  Graph before = kiln::Adaptor(real).graph();
+  Graph after = kiln::Adaptor(quantized).graph();
   kiln::Runtime runtime;
   runtime.add(before, real);
   runtime.add(after, quantized);
@@ -75,24 +74,25 @@ Expected<void> run() {
   const std::vector<float> before = there_and_back(module, image);
   std::cout << "Before:\n" << to_string(module);
 
-  kiln::Adaptor graph(module);
+  kiln::Adaptor adaptor(module);
+  const GraphView& graph = adaptor.view();
   QUADRANT_CHECK(verify(graph));  // of an adaptor that is new, the first thing to ask
   QUADRANT_TRY(const Registry registry, kiln::weight_only());
 
   // Phases 1 to 3 read. Their answers name values, and refer to operations by id.
   QUADRANT_TRY(const Analysis analysis, analyze(graph, registry));
   print(analysis.plan);
-  const kiln::Op* shared = module.first();
+  kiln::Op* shared = module.first();
   while (shared->result.name != "shared") shared = shared->next.get();
-  std::cout << '\n' << to_string(explain(graph, registry, analysis, graph.id(*shared)));
+  std::cout << '\n' << to_string(explain(graph, registry, analysis, adaptor.id(shared)));
 
   // What the IR cannot hold is refused, and the IR stays as it was.
-  const auto refused = graph.emit({.kind = std::string(ops::StorageCast::kind)});
+  const auto refused = adaptor.emit({.kind = std::string(ops::StorageCast::kind)});
   if (refused) return fail(ErrorCode::invalid_model, "an operation that Kiln does not have");
   std::cout << "\nRefused: " << to_string(refused.error()) << '\n';
 
   // All four phases, in place, as planned.
-  QUADRANT_CHECK(quantize(graph, registry, {.plan = &analysis.plan}));
+  QUADRANT_CHECK(quantize(adaptor, registry, {.plan = &analysis.plan}));
   QUADRANT_CHECK(verify(graph));
   if (!kiln::fault_of(module).empty()) {
     return fail(ErrorCode::invalid_model, kiln::fault_of(module));

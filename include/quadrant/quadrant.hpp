@@ -17,6 +17,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/mirror.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/ir/to_graph.hpp"

@@ -219,6 +219,10 @@ class Checker {
   bool settle(const Expected<void>& done, const Facts& wanted, const std::string& edit,
               std::vector<std::string>& refused) {
     const bool retypes = std::exchange(retypes_, false);
+    if (const Capabilities* const known = view().capabilities()) {
+      const auto same = known->check_view();
+      if (!same) fault(done ? "view" : "refusal", edit, to_string(same.error()));
+    }
     if (!done) {
       if (done.error().code != ErrorCode::impossible) {
         fault("refusal", edit,

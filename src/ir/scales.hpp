@@ -18,11 +18,7 @@ namespace quadrant::inline v0 {
   return element == ElementType::float32 || element == ElementType::float16;
 }
 
-/// Scales as float32, whichever type they are stored in; those of float64 are rounded to nearest.
-/// `impossible` for a type that scales do not have, and for a number that float32 does not have,
-/// but as zero or infinity. Reads the constant whole.
-[[nodiscard]] Expected<std::vector<float>> read_scales(const Constant& scales);
-/// The same, without a copy of float32 ones that are in memory.
+/// `read_scales` without a copy of float32 ones that are in memory.
 [[nodiscard]] Expected<ConstantBytes> read_scale_bytes(const Constant& scales);
 /// The same as they are.
 [[nodiscard]] Expected<std::vector<double>> read_exact_scales(const Constant& scales);

@@ -55,6 +55,23 @@ TensorType TensorType::expressed() const {
   return {quantization.expressed(), shape, {}};
 }
 
+TensorType symmetric_type(ElementType storage, Shape shape, Granularity granularity,
+                          std::vector<float> scales) {
+  const std::int64_t most = integer_range(storage).value_or(IntegerRange()).max;
+  UniformType type{
+      .storage = storage, .granularity = granularity, .storage_min = -most, .storage_max = most};
+  type.scales = Constant::from_vector(ElementType::float32, parameter_shape(shape, granularity),
+                                      std::move(scales));
+  return {storage, std::move(shape), std::make_shared<const UniformType>(std::move(type))};
+}
+
+bool is_symmetric(const TensorType& type, ElementType storage, Granularity::Kind kind) noexcept {
+  const UniformType* const uniform = type.uniform().get();
+  return uniform != nullptr && uniform->storage == storage &&
+         uniform->expressed == ElementType::float32 && uniform->granularity.kind == kind &&
+         !uniform->zero_points;
+}
+
 bool operator==(const TensorType& a, const TensorType& b) {
   return a.element == b.element && a.shape == b.shape && a.quantization == b.quantization;
 }

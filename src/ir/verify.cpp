@@ -350,6 +350,8 @@ Expected<void> verify(NodeRef node) {
 }
 
 Expected<void> verify(const GraphView& graph) {
+  // First: what a view says that is not as its IR is needs no other explanation.
+  if (graph.capabilities() != nullptr) QUADRANT_CHECK(graph.capabilities()->check_view());
   for (const Operation& row : graph.operations()) QUADRANT_CHECK(check_row(row));
   QUADRANT_CHECK(check_edges(graph));
   QUADRANT_CHECK(check_names(graph));

@@ -14,7 +14,6 @@
 #include "adaptor.hpp"
 #include "autoencoder.hpp"
 #include "ir.hpp"
-#include "ir/forwarding_view.hpp"
 #include "methods.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/compare.hpp"
@@ -86,7 +85,8 @@ TEST_CASE("the adaptor passes the library's check of rewriters") {
 
 TEST_CASE("the plan is that of the library's own graph of the same model") {
   Model model;
-  const kiln::Adaptor graph(model.module);
+  const kiln::Adaptor adaptor(model.module);
+  const GraphView& graph = adaptor.view();
   check_valid(graph);
   const Graph same = converted(graph);
   const auto plan = analyze(graph, model.registry);
@@ -102,10 +102,11 @@ TEST_CASE("the plan is that of the library's own graph of the same model") {
 
 TEST_CASE("rewritten, it is what the library's own graph becomes") {
   Model model;
-  kiln::Adaptor graph(model.module);
+  kiln::Adaptor adaptor(model.module);
+  const GraphView& graph = adaptor.view();
   const auto expected = quantize(converted(graph), model.registry);
   REQUIRE(expected.has_value());
-  REQUIRE(quantize(graph, model.registry).has_value());
+  REQUIRE(quantize(adaptor, model.registry).has_value());
   check_valid(graph);
   CHECK(kiln::fault_of(model.module) == "");
   CHECK(described(graph) == described(expected->graph));
@@ -117,8 +118,8 @@ TEST_CASE("what is quantized computes nearly the same, in the loop and in both f
   const std::vector<float> image = kiln::noise(192, 4);
   const std::vector<float> code = kiln::run(model.module, 0, image);
   const std::vector<float> before = kiln::run(model.module, 1, code);
-  kiln::Adaptor graph(model.module);
-  REQUIRE(quantize(graph, model.registry).has_value());
+  kiln::Adaptor adaptor(model.module);
+  REQUIRE(quantize(adaptor, model.registry).has_value());
   CHECK(kiln::fault_of(model.module) == "");
   const auto is_near = [](const std::vector<float>& a, const std::vector<float>& b) {
     float largest = 0;
@@ -135,7 +136,8 @@ TEST_CASE("what is quantized computes nearly the same, in the loop and in both f
 TEST_CASE("whatever stays float, the IR comes out valid") {
   for (unsigned which = 0; which < 32; ++which) {
     Model model;
-    kiln::Adaptor graph(model.module);
+    kiln::Adaptor adaptor(model.module);
+    const GraphView& graph = adaptor.view();
     QuantizeOptions options;
     if (which >= 16) options.policy = SelectionPolicy::optimal;
     const std::array names{"filter", "shared", "step", "refined"};
@@ -145,7 +147,7 @@ TEST_CASE("whatever stays float, the IR comes out valid") {
         if (is_out) options.vetoes.emplace(NodeId{i}, "the test says so");
       }
     }
-    REQUIRE(quantize(graph, model.registry, options).has_value());
+    REQUIRE(quantize(adaptor, model.registry, options).has_value());
     check_valid(graph);
     CHECK(kiln::fault_of(model.module) == "");
   }
@@ -211,12 +213,13 @@ TEST_CASE("a loop's state is codes wherever it passes, or nowhere") {
       build_turning(module, turns);
       const std::vector<float> x = kiln::noise(6, 8);
       const std::vector<float> before = kiln::run(module, 0, x);
-      kiln::Adaptor graph(module);
+      kiln::Adaptor adaptor(module);
+      const GraphView& graph = adaptor.view();
       check_valid(graph);
       const Registry registry = *kiln::weight_only();
       QuantizeOptions options;
       options.policy = policy;
-      const auto analysis = quantize(graph, registry, options);
+      const auto analysis = quantize(adaptor, registry, options);
       REQUIRE_MESSAGE(analysis.has_value(), to_string(analysis ? Error{} : analysis.error()));
       check_valid(graph);
       CHECK(kiln::fault_of(module) == "");
@@ -236,8 +239,8 @@ TEST_CASE("what runs models and reports on them takes the program as a graph") {
   Model codes;
   kiln::Adaptor adaptor(codes.module);
   REQUIRE(quantize(adaptor, codes.registry).has_value());
-  Graph before = converted(kiln::Adaptor(real.module));
-  Graph after = converted(adaptor);
+  Graph before = kiln::Adaptor(real.module).graph();
+  Graph after = adaptor.graph();
   kiln::Runtime runtime;
   runtime.add(before, real.module);
   runtime.add(after, codes.module);
@@ -264,14 +267,15 @@ TEST_CASE("what runs models and reports on them takes the program as a graph") {
   std::vector<std::unique_ptr<Model>> variants;
   const auto quantize_alone = [&](std::size_t layer) -> Expected<Graph> {
     Model& model = *variants.emplace_back(std::make_unique<Model>());
-    kiln::Adaptor own(model.module);
+    kiln::Adaptor adaptor(model.module);
+    const GraphView& own = adaptor.view();
     QuantizeOptions options;
     for (std::uint32_t i = 0; i < own.index_bound(); ++i) {
       const bool is_weight = own.constant({i}) != nullptr;
       if (is_weight && own.name({i}) != layers[layer].name) options.vetoes.emplace(NodeId{i}, "");
     }
-    QUADRANT_CHECK(quantize(own, model.registry, options));
-    QUADRANT_TRY(Graph alone, to_graph(own, nullptr));
+    QUADRANT_CHECK(quantize(adaptor, model.registry, options));
+    Graph alone = adaptor.graph();
     runtime.add(alone, model.module);
     return alone;
   };
@@ -302,13 +306,14 @@ TEST_CASE("two weights of one type stay float: each would have scales of its own
   for (const SelectionPolicy policy : {SelectionPolicy::greedy, SelectionPolicy::optimal}) {
     kiln::Module module;
     build_turning(module, 0, /*is_left=*/true);
-    kiln::Adaptor graph(module);
+    kiln::Adaptor adaptor(module);
+    const GraphView& graph = adaptor.view();
     check_valid(graph);
     const Registry registry = *kiln::weight_only();
     const std::string before = to_string(module);
     QuantizeOptions options;
     options.policy = policy;
-    const auto analysis = quantize(graph, registry, options);
+    const auto analysis = quantize(adaptor, registry, options);
     REQUIRE_MESSAGE(analysis.has_value(), to_string(analysis ? Error{} : analysis.error()));
     CHECK(to_string(module) == before);
     NodeId other;
@@ -323,19 +328,10 @@ TEST_CASE("two weights of one type stay float: each would have scales of its own
 
 namespace {
 
-// A graph with a group that is not right.
-class Wrong final : public test::ForwardingView, public Capabilities {
- public:
-  Wrong(const Graph& graph, std::vector<Value> group)
-      : ForwardingView(graph), group_(std::move(group)) {}
-  [[nodiscard]] const Capabilities* capabilities() const noexcept override { return this; }
-  [[nodiscard]] std::vector<std::vector<Value>> of_one_type() const override { return {group_}; }
-  [[nodiscard]] std::span<const Operation> operations() const noexcept override {
-    return ask().operations();
-  }
-
- private:
-  std::vector<Value> group_;
+struct OneGroup final : Capabilities {
+  explicit OneGroup(std::vector<Value> values) : group(std::move(values)) {}
+  [[nodiscard]] std::vector<std::vector<Value>> of_one_type() const override { return {group}; }
+  std::vector<Value> group;
 };
 
 }  // namespace
@@ -343,13 +339,18 @@ class Wrong final : public test::ForwardingView, public Capabilities {
 TEST_CASE("verify checks that values of one type are there and have it") {
   kiln::Module module;
   build_turning(module, 0);
-  const Graph graph = converted(kiln::Adaptor(module));
+  Graph graph = kiln::Adaptor(module).graph();
   const Value weight = graph.find_value("weight");
-  CHECK(verify(Wrong(graph, {weight, graph.find_value("state")})).has_value());
+  const auto verified = [&](Value other) {
+    const OneGroup said({weight, other});
+    graph.set_capabilities(&said);
+    return verify(graph);
+  };
+  CHECK(verified(graph.find_value("state")).has_value());
   const NodeId missing{weight.node.index + 1000};
   for (const Value other :
        {graph.find_value("x"), Value{}, Value{missing}, Value{weight.node, 7}}) {
-    const auto valid = verify(Wrong(graph, {weight, other}));
+    const auto valid = verified(other);
     REQUIRE_FALSE(valid.has_value());
     CHECK(valid.error().code == ErrorCode::invalid_model);
   }
@@ -357,13 +358,15 @@ TEST_CASE("verify checks that values of one type are there and have it") {
 
 TEST_CASE("an adaptor made anew reads the rewritten IR as the old one does, and nothing is left") {
   Model model;
-  kiln::Adaptor graph(model.module);
-  REQUIRE(quantize(graph, model.registry).has_value());
-  kiln::Adaptor anew(model.module);
+  kiln::Adaptor adaptor(model.module);
+  const GraphView& graph = adaptor.view();
+  REQUIRE(quantize(adaptor, model.registry).has_value());
+  kiln::Adaptor second(model.module);
+  const GraphView& anew = second.view();
   check_valid(anew);
   CHECK(described(anew) == described(graph));
   const std::string before = to_string(model.module);
-  const auto again = quantize(anew, model.registry);
+  const auto again = quantize(second, model.registry);
   REQUIRE(again.has_value());
   CHECK(again->plan.values.empty());
   CHECK(to_string(model.module) == before);
@@ -371,7 +374,8 @@ TEST_CASE("an adaptor made anew reads the rewritten IR as the old one does, and 
 
 TEST_CASE("what Kiln does not have is impossible, and nothing happens") {
   Model model;
-  kiln::Adaptor graph(model.module);
+  kiln::Adaptor adaptor(model.module);
+  const GraphView& graph = adaptor.view();
   const std::string before = to_string(model.module);
   NodeId weight;
   NodeId computed;
@@ -381,7 +385,7 @@ TEST_CASE("what Kiln does not have is impossible, and nothing happens") {
   }
   for (const std::string_view kind : emitted_ops) {
     if (kind == ops::Dequantize::kind) continue;
-    const auto made = graph.emit({.kind = std::string(kind)});
+    const auto made = adaptor.emit({.kind = std::string(kind)});
     REQUIRE_FALSE(made.has_value());
     CHECK(made.error().code == ErrorCode::impossible);
   }
@@ -392,26 +396,27 @@ TEST_CASE("what Kiln does not have is impossible, and nothing happens") {
   const auto type = std::make_shared<const UniformType>(per_tensor);
   const Constant codes = Constant::from_bytes(ElementType::int8, graph.type({weight}).shape,
                                               std::vector<std::byte>(324));
-  CHECK_FALSE(graph.set_constant(weight, codes, type).has_value());
-  CHECK_FALSE(graph.set_constant(weight, codes, nullptr).has_value());
+  CHECK_FALSE(adaptor.set_constant(weight, codes, type).has_value());
+  CHECK_FALSE(adaptor.set_constant(weight, codes, nullptr).has_value());
   TensorType half = graph.type({computed});
-  CHECK_FALSE(graph.set_type({computed}, half).has_value());
+  CHECK_FALSE(adaptor.set_type({computed}, half).has_value());
   half.element = ElementType::float16;
-  CHECK_FALSE(graph.set_type({computed}, half).has_value());
+  CHECK_FALSE(adaptor.set_type({computed}, half).has_value());
   CHECK(to_string(model.module) == before);
   check_valid(graph);
 }
 
 TEST_CASE("what Kiln cannot hold is not planned, and explain says why") {
   Model model;
-  kiln::Adaptor graph(model.module);
+  kiln::Adaptor adaptor(model.module);
+  const GraphView& graph = adaptor.view();
   const std::string before = to_string(model.module);
   const auto four_bits = kiln::weight_only({.bits = 4});
   const auto with_zeros = kiln::weight_only({.symmetry = Symmetry::asymmetric});
   const auto a_table = kiln::weight_only({.type = "nf4"});
   for (const auto* registry : {&four_bits, &with_zeros, &a_table}) {
     REQUIRE(registry->has_value());
-    const auto done = quantize(graph, **registry);
+    const auto done = quantize(adaptor, **registry);
     REQUIRE(done.has_value());
     CHECK(done->plan.values.empty());
     CHECK(to_string(model.module) == before);
@@ -433,13 +438,14 @@ TEST_CASE("a weight that holds NaN is found before the IR is touched") {
   while (op->result.name != "shared") op = op->next.get();
   const auto bytes = std::as_bytes(std::span(values));
   op->contents = std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
-  kiln::Adaptor graph(model.module);
+  kiln::Adaptor adaptor(model.module);
+  const GraphView& graph = adaptor.view();
   const std::string before = to_string(model.module);
-  const auto refused = quantize(graph, model.registry);
+  const auto refused = quantize(adaptor, model.registry);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().place.tensor == "shared");
   CHECK(to_string(model.module) == before);
   REQUIRE(
-      quantize(graph, model.registry, {.non_finite = NonFinitePolicy::leave_float}).has_value());
+      quantize(adaptor, model.registry, {.non_finite = NonFinitePolicy::leave_float}).has_value());
   check_valid(graph);
 }

@@ -4,7 +4,9 @@
 
 #include <vector>
 
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 
@@ -45,4 +47,42 @@ TEST_CASE("formats that are not uniform have their parts") {
   const auto scales = contents.front().read();
   REQUIRE(scales.has_value());
   for (std::size_t i = 0; i < 4; ++i) CHECK(scales->as<float>()[i] == 1);
+}
+
+namespace {
+
+struct NoHalves final : Capabilities {
+  [[nodiscard]] Expected<void> can_hold(const TensorType& type) const override {
+    if (type.element == ElementType::float16) return fail(ErrorCode::impossible, "no float16");
+    return {};
+  }
+  [[nodiscard]] Expected<void> check_view() const override {
+    if (is_stale) return fail(ErrorCode::invalid_model, "rows are stale");
+    return {};
+  }
+  bool is_stale = false;
+};
+
+}  // namespace
+
+TEST_CASE("a graph of the library's can have some, and so have its copies") {
+  NoHalves limits;
+  Graph graph;
+  CHECK(graph.capabilities() == nullptr);
+  graph.set_capabilities(&limits);
+  const Graph copy = graph;
+  REQUIRE(copy.capabilities() != nullptr);
+  CHECK_FALSE(copy.capabilities()->can_hold({ElementType::float16, {2}, nullptr}));
+  CHECK(copy.capabilities()->can_hold({ElementType::float32, {2}, nullptr}));
+}
+
+TEST_CASE("verify asks whether the view says what the IR says") {
+  NoHalves limits;
+  Graph graph;
+  graph.set_capabilities(&limits);
+  CHECK(verify(graph));
+  limits.is_stale = true;
+  const auto valid = verify(graph);
+  REQUIRE_FALSE(valid);
+  CHECK(valid.error().message == "rows are stale");
 }

@@ -98,3 +98,28 @@ TEST_CASE("text leaves out what is deferred or long") {
   offset->zero_points = build::deferred(ElementType::int8, {2});
   CHECK(to_string(*offset) == "!quant.uniform<i8:f32:0, {...}>");
 }
+
+TEST_CASE("symmetric codes are made and known again") {
+  const TensorType codes =
+      symmetric_type(ElementType::int8, {2, 5}, Granularity::per_axis(0), {0.5F, 2.0F});
+  CHECK(to_string(codes) == "tensor<2x5x!quant.uniform<i8<-127:127>:f32:0, {0.5, 2.0}>>");
+  const TensorType blocks = symmetric_type(ElementType::int4, {2, 4}, Granularity::per_block(1, 2),
+                                           {0.5F, 2.0F, 1.0F, 4.0F});
+  CHECK(blocks.uniform()->scales.shape() == Shape{2, 2});
+  CHECK(blocks.uniform()->storage_min == -7);
+
+  using Kind = Granularity::Kind;
+  CHECK(is_symmetric(codes, ElementType::int8, Kind::axis));
+  CHECK(is_symmetric(blocks, ElementType::int4, Kind::block));
+  CHECK_FALSE(is_symmetric(codes, ElementType::int8, Kind::tensor));
+  CHECK_FALSE(is_symmetric(codes, ElementType::int4, Kind::axis));
+  CHECK_FALSE(is_symmetric(codes.expressed(), ElementType::float32, Kind::axis));
+  UniformType other = *codes.uniform();
+  other.zero_points = Constant::from_vector(ElementType::int8, {2}, std::vector<std::int8_t>(2));
+  CHECK_FALSE(is_symmetric(build::quantized({2, 5}, std::make_shared<UniformType>(other)),
+                           ElementType::int8, Kind::axis));
+  other = *codes.uniform();
+  other.expressed = ElementType::float16;
+  CHECK_FALSE(is_symmetric(build::quantized({2, 5}, std::make_shared<UniformType>(other)),
+                           ElementType::int8, Kind::axis));
+}

@@ -31,7 +31,8 @@ using MakeRewriter = FunctionRef<std::unique_ptr<GraphRewriter>()>;
 /// Does to a program what schemes do, each kind of edit once for each float constant and a few
 /// computed values, and looks through the view at what has changed: that, and nothing else.
 ///
-/// view        `verify` finds nothing wrong, before and after a weight is quantized
+/// view        `verify` finds nothing wrong, before and after a weight is quantized, nor
+///             `Capabilities::check_view` after any edit
 /// same        two copies have the same nodes, names and types: plans are made of names
 /// handles     a node that was not erased is still there under its id; none appears unasked, but
 ///             what an IR needs for a value of another type, such as a buffer

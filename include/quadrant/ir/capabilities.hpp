@@ -40,6 +40,10 @@ class Capabilities {
   /// came quantized, the group is a coupling like any other. Phase 4 refuses where scales come to
   /// differ all the same. `verify` checks groups. None, unless this is overridden.
   [[nodiscard]] virtual std::vector<std::vector<Value>> of_one_type() const { return {}; }
+  /// Whether the view says what the IR says, of one that keeps rows of its own beside it:
+  /// `invalid_model`, with the first difference. `verify` asks this. It does, unless this is
+  /// overridden.
+  [[nodiscard]] virtual Expected<void> check_view() const { return {}; }
 
  protected:
   Capabilities(const Capabilities&) = default;

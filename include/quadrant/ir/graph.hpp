@@ -43,6 +43,8 @@ class Graph final : public GraphView {
   void set_node_name(NodeId node, std::string name);
   /// Gives `value` the name (not empty), or the name with a suffix if that is taken; returns which.
   std::string_view set_value_name(Value value, std::string name);
+  /// `name`, or with a suffix if that is taken.
+  [[nodiscard]] std::string free_name(std::string name);
   /// No value made from now on gets this name (of what is inside subgraphs, say).
   void reserve_name(std::string name);
   /// Those, sorted.
@@ -55,6 +57,9 @@ class Graph final : public GraphView {
   /// Rows of operations that the library's table does not have: GraphView::operations. Static, as a
   /// rule: they must outlive the graph and all its copies.
   void set_operations(std::span<const Operation> rows) noexcept;
+  /// What may become of the graph: GraphView::capabilities. They must outlive it and all its
+  /// copies. Null: everything.
+  void set_capabilities(const Capabilities* capabilities) noexcept { capabilities_ = capabilities; }
 
   // --- reading --------------------------------------------------------------------------------
   [[nodiscard]] bool contains(NodeId node) const noexcept;
@@ -80,6 +85,7 @@ class Graph final : public GraphView {
   [[nodiscard]] const TensorType& type(Value value) const noexcept override;
   [[nodiscard]] std::string_view value_name(Value value) const noexcept override;
   [[nodiscard]] std::span<const Operation> operations() const noexcept override;
+  [[nodiscard]] const Capabilities* capabilities() const noexcept override { return capabilities_; }
 
  private:
   struct Result {
@@ -110,7 +116,6 @@ class Graph final : public GraphView {
   void link(NodeId user, std::uint32_t operand);
   void unlink(NodeId user, std::uint32_t operand);
   [[nodiscard]] bool is_taken(const std::string& name) const;
-  [[nodiscard]] std::string free_name(std::string name);
 
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> free_;
@@ -122,6 +127,7 @@ class Graph final : public GraphView {
   Attributes attributes_;
   const Operation* operations_ = nullptr;
   std::size_t operation_count_ = 0;
+  const Capabilities* capabilities_ = nullptr;
   std::uint32_t live_ = 0;
 };
 

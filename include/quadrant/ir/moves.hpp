@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
@@ -31,6 +33,17 @@ struct Move {
 
 /// Of operations that hand on what they read, under a name of their own.
 extern const Move identity_move;
+
+/// The row of such a one: its one operand and its one result are the same.
+[[nodiscard]] constexpr Operation identity_operation(std::string_view kind) {
+  using enum Trait;
+  return {.kind = kind,
+          .family = Family::move,
+          .operands = {1, 1},
+          .results = {1, 1},
+          .traits = {stays_in_range, takes_elements, keeps_elements, keeps_order, keeps_shape},
+          .move = &identity_move};
+}
 
 /// identity, transpose, reshape, squeeze, unsqueeze, flatten, expand, slice, split, concat, and
 /// gather with groups along other axes than the one that is looked up; and what a graph's own rows

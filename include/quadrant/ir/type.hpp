@@ -10,10 +10,12 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/element_type.hpp"
 #include "quadrant/ir/shape.hpp"
+#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -78,6 +80,11 @@ struct UniformType {
 /// Whether codes have a sign, by their storage.
 [[nodiscard]] bool has_signed_codes(const UniformType& type) noexcept;
 
+/// The scales of a uniform type as float32, whichever type they are stored in; those of float64 are
+/// rounded to nearest. `impossible` for a type that scales do not have, and for a number that
+/// float32 does not have, but as zero or infinity. Reads the constant whole.
+[[nodiscard]] Expected<std::vector<float>> read_scales(const Constant& scales);
+
 struct ScaledFormat;
 
 /// What the codes of a tensor stand for, where they are codes: a uniform type, or numbers in
@@ -126,6 +133,16 @@ struct TensorType {
 
   friend bool operator==(const TensorType& a, const TensorType& b);
 };
+
+/// Codes of `storage` without zero points, as many below zero as above: real = scale * code, with
+/// `scales` of `parameter_shape`. For int8, -127 to 127 and float32.
+[[nodiscard]] TensorType symmetric_type(ElementType storage, Shape shape, Granularity granularity,
+                                        std::vector<float> scales);
+
+/// Whether that is what it is, with scales of that kind, however many codes of `storage` are in
+/// use.
+[[nodiscard]] bool is_symmetric(const TensorType& type, ElementType storage,
+                                Granularity::Kind kind) noexcept;
 
 /// `tensor<4x8xf32>`, `tensor<4x8x!quant.uniform<i8<-127:127>:f32:0, {0.1, 0.2, ...}>>`.
 [[nodiscard]] std::string to_string(const TensorType& type);

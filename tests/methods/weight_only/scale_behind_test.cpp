@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "ir/forwarding_view.hpp"
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
 #include "quadrant/engine/explain/explain.hpp"
@@ -409,11 +408,6 @@ TEST_CASE("behind: what the graph cannot emit is not planned") {
     }
     std::string_view lacking;
   };
-  struct Limited final : test::ForwardingView {
-    Limited(const Graph& graph, const Without& can) : ForwardingView(graph), known(&can) {}
-    const Capabilities* capabilities() const noexcept override { return known; }
-    const Capabilities* known;
-  };
   const Registry registry = *weight_only_registry({.form = Form::behind});
   const auto is_taken = [&](std::string_view lacking, const std::optional<Operand>& added) {
     Graph graph;
@@ -423,7 +417,8 @@ TEST_CASE("behind: what the graph cannot emit is not planned") {
     graph.add_output("y", sum);
     REQUIRE(infer_shapes(graph));
     const Without can(lacking);
-    const auto analysis = analyze(Limited(graph, can), registry, build::by_operands());
+    graph.set_capabilities(&can);
+    const auto analysis = analyze(graph, registry, build::by_operands());
     REQUIRE(analysis);
     CHECK(analysis->plan.values.size() == 1);
     return analysis->selection.read(sum.node, 1) != float_form;

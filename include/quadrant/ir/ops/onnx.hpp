@@ -2,29 +2,12 @@
 // views that read no more of a node than its operands and attributes.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <string_view>
-
-#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/ops/kind.hpp"
 
 namespace quadrant::inline v0::ops {
 
-template <std::size_t size>
-struct KindName {
-  // A literal becomes a template's argument: no explicit.
-  consteval KindName(const char (&text)[size]) {  // NOLINT
-    std::copy_n(text, size, characters.begin());
-  }
-  std::array<char, size> characters{};
-};
-
 /// `Onnx<"onnx.Relu">`
 template <KindName name>
-struct Onnx {
-  static constexpr std::string_view kind{name.characters.data(), name.characters.size() - 1};
-  NodeRef node;
-};
+using Onnx = Kind<name>;
 
 }  // namespace quadrant::inline v0::ops
