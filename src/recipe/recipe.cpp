@@ -205,7 +205,9 @@ Expected<void> check_model_options(const OptionValues& model,
     if (flag == nullptr || *flag) QUADRANT_CHECK(check(key, key));
     const auto* const words = std::get_if<std::vector<std::string>>(&value);
     if (words == nullptr) continue;
-    for (const std::string& word : *words) QUADRANT_CHECK(check(word, key + ' ' + word));
+    for (const std::string& word : *words) {
+      QUADRANT_CHECK(check(word, fmt::format("{} {}", key, word)));
+    }
   }
   return {};
 }

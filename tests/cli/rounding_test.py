@@ -229,9 +229,15 @@ class RoundingTest(CommandTest):
         example = pathlib.Path(BINARY).parent / "example_own_rounder"
         if not example.exists() and "CI" not in os.environ:
             self.skipTest("the examples are not built")
-        made = subprocess.run([example, "quantize", self.model, "-o", "own.onnx", "--scheme", "feedback", "--calibration", "data"],
-                              cwd=self.folder, capture_output=True, check=False)
-        self.assertEqual((made.returncode, made.stderr), (DONE, b""))
+        self.succeeds("calibrate", self.model, "--moments", "--data", "data", "-o", "m")
+        for target, data in (("own.onnx", ("--calibration", "data")), ("saved.onnx", ("--moments", "m"))):
+            made = subprocess.run([example, "quantize", self.model, "-o", target, "--scheme", "feedback", *data, "--json"],
+                                  cwd=self.folder, capture_output=True, check=False)
+            self.assertEqual((made.returncode, made.stderr), (DONE, b""))
+            rounding = json.loads(made.stdout)["rounding"]
+            self.assertEqual([weight["weight"] for weight in rounding], ["fc1.weight", "fc2.weight"])
+            self.assertLess(rounding[0]["error"], rounding[0]["error_nearest"])
+        self.assertEqual(self.bytes_of("own.onnx"), self.bytes_of("saved.onnx"))
         self.succeeds("quantize", self.model, "-o", "nearest.onnx", *SCHEME, "--type", "int4")
         self.assertGreater(self.noise("own.onnx"), self.noise("nearest.onnx") + 3)
 

@@ -54,7 +54,7 @@ struct Done {
 
 std::string contents_of(std::FILE* file) {
   std::string text(static_cast<std::size_t>(std::ftell(file)), '\0');
-  std::rewind(file);
+  std::fseek(file, 0, SEEK_SET);
   text.resize(std::fread(text.data(), 1, text.size(), file));
   std::fclose(file);
   return text;
@@ -139,7 +139,7 @@ std::vector<Shared> shared_options() {
 }
 
 // With line breaks as spaces.
-std::string in_one_line(std::string text) {
+std::string in_one_line(const std::string& text) {
   std::string line;
   for (const char c : text) {
     if (c != '\n' && c != ' ') line += c;
