@@ -113,7 +113,8 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
           is_planned ? Remedy::none : Remedy::leave_non_finite};
 }
 
-// Phases 1 to 3. Each round vetoes weights that would meet in a coupling: mostly there are none.
+// Phases 1 to 3. Each round vetoes weights that would meet in a coupling, and were selected in spite
+// of all vetoes before: there are at most as many rounds as weights, and mostly one.
 Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
                                    const Settings& settings, Vetoes vetoes,
                                    const std::vector<NodeId>& order, const SchemeFacts& facts) {
@@ -128,7 +129,8 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
 }
 
 // Phases 1 to 3 and the data pass. Each round vetoes what its data pass refused, so there are at
-// most as many rounds as weights; in practice two, and only when a weight holds NaN.
+// most as many rounds as weights; in practice two, and only when a weight holds NaN. Weights that
+// met in a coupling are looked for anew: one of them may be what was refused.
 Expected<Prepared> prepare(const GraphView& graph, const Registry& registry,
                            const Settings& settings, const DealtNodes& dealt) {
   SerialExecutor serial;

@@ -38,6 +38,7 @@ std::vector<std::vector<Value>> MirrorBase::of_one_type() const {
   for (const std::vector<NodeId>& nodes : of_one_type_) {
     std::vector<Value>& group = groups.emplace_back();
     for (const NodeId node : nodes) {
+      if (!graph_.contains(node)) continue;  // it was erased
       std::ranges::copy(graph_.operands(node), std::back_inserter(group));
       for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) group.push_back({node, i});
     }
@@ -47,11 +48,14 @@ std::vector<std::vector<Value>> MirrorBase::of_one_type() const {
 
 // --- edits --------------------------------------------------------------------------------------
 
+Expected<void> MirrorBase::check_kind(std::string_view kind) const {
+  if (std::ranges::find(emitted_, kind) != emitted_.end()) return {};
+  return fail(ErrorCode::impossible, fmt::format("there is no operation '{}' to emit", kind));
+}
+
 Expected<void> MirrorBase::can_emit(std::string_view kind, std::span<const TensorType> /*operands*/,
                                     const TensorType& result) const {
-  if (std::ranges::find(emitted_, kind) == emitted_.end()) {
-    return fail(ErrorCode::impossible, fmt::format("there is no operation '{}' to emit", kind));
-  }
+  QUADRANT_CHECK(check_kind(kind));
   return can_hold(result);
 }
 
@@ -61,12 +65,12 @@ Expected<NodeId> MirrorBase::emit(NodeSpec spec) {
   for (const Value operand : spec.operands) {
     operands.push_back(operand.is_absent() ? TensorType{} : graph_.type(operand));
   }
-  QUADRANT_CHECK(
-      can_emit(spec.kind, operands, spec.results.empty() ? TensorType{} : spec.results[0].type));
+  QUADRANT_CHECK(check_kind(spec.kind));
   if (spec.results.size() != 1) {
     return fail(ErrorCode::impossible,
                 fmt::format("'{}' of {} results: one is emitted", spec.kind, spec.results.size()));
   }
+  QUADRANT_CHECK(can_emit(spec.kind, operands, spec.results[0].type));
   spec.results[0].name = graph_.free_name(std::move(spec.results[0].name));
   return make_node(spec);
 }
@@ -74,6 +78,7 @@ Expected<NodeId> MirrorBase::emit(NodeSpec spec) {
 Expected<void> MirrorBase::set_operand(NodeId node, std::uint32_t operand, Value value) {
   QUADRANT_CHECK(connect(node, operand, value));
   graph_.set_operand(node, operand, value);
+  refresh(node);
   return {};
 }
 
@@ -94,10 +99,8 @@ Expected<void> MirrorBase::set_value_name(Value value, std::string name) {
   if (graph_.value_name(value) == name) return {};
   name = graph_.free_name(std::move(name));
   rename(value, name);
-  NodeSpec now = show_node(value.node);
-  std::string& given = now.results[value.result].name;
-  graph_.set_value_name(value, std::move(given.empty() ? name : given));
-  if (!now.name.empty()) graph_.set_node_name(value.node, std::move(now.name));
+  graph_.set_value_name(value, std::move(name));  // where the IR has no names
+  refresh(value.node);
   return {};
 }
 
@@ -119,8 +122,13 @@ void MirrorBase::refresh(NodeId node) {
   if (graph_.constant(node) != nullptr) graph_.set_constant(node, std::move(now.constant));
   const std::size_t count = std::min<std::size_t>(now.results.size(), graph_.result_count(node));
   for (std::uint32_t i = 0; i < count; ++i) {
-    graph_.set_type({node, i}, std::move(now.results[i].type));
+    auto& [name, type] = now.results[i];
+    if (!name.empty() && name != graph_.value_name({node, i})) {
+      graph_.set_value_name({node, i}, std::move(name));
+    }
+    graph_.set_type({node, i}, std::move(type));
   }
+  if (!now.name.empty()) graph_.set_node_name(node, std::move(now.name));
 }
 
 // --- the view -----------------------------------------------------------------------------------
@@ -152,6 +160,9 @@ Expected<void> MirrorBase::check_node(NodeId node) const {
     return differs(fmt::format("it is '{}' of {} results in the IR, and '{}' of {} in the view",
                                shown.kind, shown.results.size(), graph_.kind(node),
                                graph_.result_count(node)));
+  }
+  if (shown.attributes != graph_.attributes(node)) {
+    return differs("its attributes are others in the IR than in the view");
   }
   for (std::uint32_t i = 0; i < shown.results.size(); ++i) {
     const auto& [name, type] = shown.results[i];

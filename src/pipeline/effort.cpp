@@ -45,10 +45,19 @@ Expected<Recipe> with_effort(Recipe recipe, const RunInputs& inputs) {
   if (effort->corrects_biases) {
     recipe.model.try_emplace("optimize", std::vector<std::string>{"bc"});
   }
+  // Of a scheme of someone's own nobody knows the codes that the next layer is to compute with.
+  const auto is_known = [](std::string_view name) { return find_scheme(name).has_value(); };
+  bool knows_codes = std::ranges::all_of(recipe.schemes, is_known, &SchemeChoice::scheme);
+  for (const RecipeRule& rule : recipe.rules) {
+    knows_codes &= std::ranges::all_of(rule.schemes, [&](const std::string& name) {
+      return name == "float" || is_known(name) ||
+             std::ranges::find(recipe.schemes, name, &SchemeChoice::name) != recipe.schemes.end();
+    });
+  }
   for (SchemeChoice& choice : recipe.schemes) {
     if (choice.scheme != "weight_only") continue;
     choice.options.try_emplace("rounding", std::string(effort->rounding));
-    if (effort->is_sequential) recipe.model.try_emplace("sequential", true);
+    if (effort->is_sequential && knows_codes) recipe.model.try_emplace("sequential", true);
   }
   return recipe;
 }

@@ -133,16 +133,35 @@ std::string type_of_channels(std::string_view type) {
   return fmt::format("{} * f32[channel] : f32", found->text.substr(0, found->text.find(" * ")));
 }
 
-void use_channels(SchemeChoice& choice, const RunContext& context) {
-  const auto* const type = given<std::string>(choice.options, "type");
-  if (type == nullptr || choice.options.contains("block_size")) return;
+void use_channels(OptionValues& options, const RunContext& context) {
+  const auto* const type = given<std::string>(options, "type");
+  if (type == nullptr || options.contains("block_size")) return;
   std::string channels = type_of_channels(*type);
   if (channels.empty()) return;
   context.note(
       fmt::format("TFLite has no blocks of {}, which would be real numbers there: weights "
                   "get a scale for each channel, '{}'",
                   *type, channels));
-  choice.options["type"] = std::move(channels);
+  options["type"] = std::move(channels);
+}
+
+// Of the recipe's weight_only, and of what rules make of it.
+void use_channels(Recipe& recipe, const RunContext& context) {
+  for (RecipeRule& rule : recipe.rules) {
+    if (rule.options.empty() || rule.schemes.size() != 1) continue;
+    const auto base = std::ranges::find(recipe.schemes, rule.schemes[0], &SchemeChoice::name);
+    const bool is_named = base != recipe.schemes.end();
+    if ((is_named ? base->scheme : rule.schemes[0]) != "weight_only") continue;
+    OptionValues whole = rule.options;
+    if (is_named) whole.insert(base->options.begin(), base->options.end());
+    // With blocks that are asked for, the name means what it says.
+    if (whole.contains("block_size") && whole.contains("type"))
+      rule.options["type"] = whole["type"];
+    if (!whole.contains("block_size")) use_channels(rule.options, context);
+  }
+  for (SchemeChoice& choice : recipe.schemes) {
+    if (choice.scheme == "weight_only") use_channels(choice.options, context);
+  }
 }
 
 // That each is looked at by one of the schemes.
@@ -185,10 +204,8 @@ void aim(Recipe& recipe, const Destination& destination, const RunContext& conte
   if (is_openvino(target) || (!target && destination.format == ModelFormat::openvino)) {
     kernels = "openvino";
   }
+  if (destination.format == ModelFormat::tflite) use_channels(recipe, context);
   for (SchemeChoice& choice : recipe.schemes) {
-    if (choice.scheme == "weight_only" && destination.format == ModelFormat::tflite) {
-      use_channels(choice, context);
-    }
     if (choice.scheme != "static_affine") continue;
     if (!kernels.empty()) choice.options.try_emplace("kernels", kernels);
     if (!destination.coded_borders) continue;

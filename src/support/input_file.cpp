@@ -33,7 +33,9 @@ Expected<InputFile> InputFile::open(std::string path, FileTransaction* files) {
   if (!S_ISREG(status.st_mode)) {
     return fail(ErrorCode::io, "not a regular file", {.file = file.path_});
   }
-  if (const auto identity = identity_of(descriptor); files != nullptr && identity) {
+  if (files != nullptr) {
+    const auto identity = identity_of(descriptor);
+    if (!identity) return refused(file.path_, "examine");
     QUADRANT_CHECK(files->read(*identity, file.path_));
   }
   file.size_ = static_cast<std::uint64_t>(status.st_size);

@@ -217,6 +217,27 @@ TEST_CASE("AnyQuantized: what came quantized is read as it came, and nothing is 
   CHECK(result.graph.operands(model.reader.node)[0] == model.codes);
 }
 
+TEST_CASE("weights that came quantized meet in a coupling, and stay what they are") {
+  Graph graph;
+  QuantizeOptions options;
+  options.couplings.emplace_back();
+  for (const char* const name : {"a", "b"}) {
+    const std::vector<std::int8_t> codes(6, 1);
+    const Constant contents =
+        Constant::from_values(ElementType::int8, Shape{2, 3}, std::span<const std::int8_t>(codes));
+    const Value weight = graph.add_constant(name, contents);
+    graph.set_constant(weight.node, contents, codes_of({3}));
+    graph.add_output(std::string("y") + name, read(graph, std::string("r") + name, weight, 3));
+    options.couplings[0].push_back(weight);
+  }
+  const UnitGain gains;
+  options.gains = &gains;
+  const auto analysis = analyze(graph, registry(false), options);
+  REQUIRE(analysis.has_value());
+  CHECK(analysis->vetoes.empty());
+  CHECK(analysis->selection.objective() == Gain{2});
+}
+
 TEST_CASE("another form than the given one is converted, where the scheme converts") {
   const Given model(5);
   const QuantizeResult result = quantized(model.graph, true);

@@ -44,7 +44,8 @@ class MirrorBase : public GraphRewriter, public Capabilities {
                                         const TensorType& result) const override;
   /// What `keep_one_type` was told.
   [[nodiscard]] std::vector<std::vector<Value>> of_one_type() const override;
-  /// Shows each operation again and compares.
+  /// Shows each operation again and compares: kind, operands, attributes, types and names of
+  /// values.
   [[nodiscard]] Expected<void> check_view() const final;
 
  protected:
@@ -81,6 +82,7 @@ class MirrorBase : public GraphRewriter, public Capabilities {
                                                    const TensorType& type) = 0;
   virtual void forget(NodeId node) = 0;
 
+  [[nodiscard]] Expected<void> check_kind(std::string_view kind) const;
   [[nodiscard]] Expected<void> check_node(NodeId node) const;
   void refresh(NodeId node);
 
@@ -95,7 +97,7 @@ class MirrorBase : public GraphRewriter, public Capabilities {
 /// type of a value.
 ///
 /// An edit is made in the IR first, by the function for it; then the graph follows: what `show`
-/// says of an operation whose type, contents or name changed counts, not what was asked for. So
+/// says of an operation that was changed counts, not what was asked for. So
 /// both agree at any time, also after an edit that fails. `check_rewriter` finds functions that do
 /// not do what they should. An edit takes the time of showing one operation; filling and `verify`
 /// are linear. Memory: the graph's rows, without contents of constants.

@@ -9,8 +9,10 @@ namespace quadrant::inline v0 {
 
 /// No cycles; operands exist, and `uses` lists each once; value names unique and not empty; every
 /// known operation has the operands, attributes and types that its view in `ops.hpp` promises;
-/// every quantized type keeps its rules, and its storage type is the tensor's element type. The
-/// error names the node, and the tensor when it is about a type. Linear in the size of the graph.
+/// every quantized type keeps its rules, and its storage type is the tensor's element type; where
+/// the view has Capabilities, it says what the IR says (`check_view`), and groups of one type have
+/// one. The error names the node, and the tensor when it is about a type. Linear in the size of the
+/// graph.
 [[nodiscard]] Expected<void> verify(const GraphView& graph);
 
 /// The rules of one node alone: all but edges, names and cycles. Besides, an operator of ONNX's own

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -17,6 +18,8 @@
 #include "ir/exists.hpp"
 #include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -165,26 +168,55 @@ std::unordered_map<Value, ConstraintId> find_coupled_forms(const SelectionProble
 
 namespace {
 
-// By name, the weights that the value, which is made in codes, has its scales of.
-std::map<std::string_view, NodeId> weights_of(const SelectionProblem& problem,
-                                              const Selection& selection, Value value) {
-  std::map<std::string_view, NodeId> weights;
+// What values have their scales of.
+struct Weights {
+  bool came_quantized = false;  // one of them did, and keeps its scales
+  std::map<std::string_view, NodeId> by_name;
+
+  bool goes_before(const Weights& other) const {
+    return std::tuple(!came_quantized, by_name.size(), by_name) <
+           std::tuple(!other.came_quantized, other.by_name.size(), other.by_name);
+  }
+};
+
+// The constant that the node, which asks nobody for codes, makes its own of: one that it moves or
+// casts; not valid for others.
+NodeId moved_constant(NodeRef node) {
+  constexpr int most = 64;  // that a long chain is not walked for each of its values
+  for (int i = 0; i < most && node.graph->constant(node.id) == nullptr; ++i) {
+    const bool moves = find_move(node) != nullptr || has_trait(node, Trait::keeps_elements) ||
+                       node.kind() == ops::Cast::kind;
+    if (!moves || node.operand(0).is_absent()) return {};
+    node = {node.graph, node.operand(0).node};
+  }
+  return node.graph->constant(node.id) != nullptr ? node.id : NodeId{};
+}
+
+// Of the value, which is made in codes.
+Weights weights_of(const SelectionProblem& problem, const Selection& selection, Value value) {
+  Weights weights;
+  const auto add = [&](NodeId weight) {
+    weights.by_name.emplace(problem.graph.value_name({weight, 0}), weight);
+  };
   std::unordered_set<Value> met{value};
   std::vector<Value> left{value};
   while (!left.empty()) {
     const NodeRef node{&problem.graph, left.back().node};
     const Choice& choice = selection[left.back()];
     left.pop_back();
-    if (problem.graph.constant(node.id) != nullptr) {
-      weights.emplace(problem.graph.value_name(node.result()), node.id);
-      continue;
-    }
-    if (choice.cause != SelectionCause::selected) continue;  // it came quantized
+    const bool is_weight = problem.graph.constant(node.id) != nullptr;
+    weights.came_quantized |= is_weight && choice.cause != SelectionCause::selected;
+    if (is_weight) add(node.id);
+    if (is_weight || choice.cause != SelectionCause::selected) continue;
     const Request& request = problem.requests[choice.request];
     const std::uint32_t scheme = problem.requests.constraints().scheme(request.constraint);
     if (problem.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr) continue;
     const Alternative& chosen = problem.requests.alternatives(request)[choice.alternative];
-    for (const Need& need : problem.requests.needs(chosen)) {
+    const auto needs = problem.requests.needs(chosen);
+    if (const NodeId moved = needs.empty() ? moved_constant(node) : NodeId{}; moved.is_valid()) {
+      add(moved);
+    }
+    for (const Need& need : needs) {
       const Request& needed = problem.requests[need.request];
       const bool is_made_so = selection.produced(needed.value) == needed.constraint;
       if (is_made_so && met.insert(needed.value).second) left.push_back(needed.value);
@@ -198,20 +230,22 @@ std::map<std::string_view, NodeId> weights_of(const SelectionProblem& problem,
 Vetoes weights_that_meet(const SelectionProblem& problem, const Selection& selection) {
   Vetoes vetoes;
   for (const std::vector<Value>& members : problem.couplings.all()) {
-    std::map<std::string_view, NodeId> all;
-    std::map<std::string_view, NodeId> kept;
+    std::map<std::string_view, NodeId> refusable;
+    Weights kept;
     for (const Value value : members) {
       if (selection.produced(value) == float_form) continue;
-      const std::map<std::string_view, NodeId> weights = weights_of(problem, selection, value);
-      const bool is_first = std::pair(weights.size(), weights) < std::pair(kept.size(), kept);
-      if (!weights.empty() && (kept.empty() || is_first)) kept = weights;
-      all.insert(weights.begin(), weights.end());
+      Weights weights = weights_of(problem, selection, value);
+      if (weights.by_name.empty()) continue;
+      if (!weights.came_quantized) {
+        refusable.insert(weights.by_name.begin(), weights.by_name.end());
+      }
+      if (kept.by_name.empty() || weights.goes_before(kept)) kept = std::move(weights);
     }
-    for (const auto& [name, weight] : all) {
-      if (kept.contains(name)) continue;
+    for (const auto& [name, weight] : refusable) {
+      if (kept.by_name.contains(name)) continue;
       vetoes.emplace(weight, fmt::format("it is coupled with '{}', another weight, and would have "
                                          "scales of its own",
-                                         kept.begin()->first));
+                                         kept.by_name.begin()->first));
     }
   }
   return vetoes;

@@ -20,8 +20,9 @@ namespace quadrant::inline v0 {
     const SelectionProblem& problem, std::span<const ConstraintId> forms);
 
 /// Of couplings whose members would be made of different weights, those weights but for the ones of
-/// the member that is made of fewest, by name the first, and why each must stay float: scales come
-/// from the contents of a weight, so two of them come to two types. Where a scheme finds parameters
+/// one member, and why each must stay float: scales come from the contents of a weight, so two of
+/// them come to two types. That member is one that came quantized, which none can keep from being
+/// so, or else the one that is made of fewest, by name the first. Where a scheme finds parameters
 /// of its own (`resolve`), values are made of weights by moves alone.
 [[nodiscard]] Vetoes weights_that_meet(const SelectionProblem& problem, const Selection& selection);
 

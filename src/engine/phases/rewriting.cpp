@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -63,10 +64,8 @@ Expected<Value> RewriteContext::dequantize(Value quantized) {
   const TensorType real = view().type(quantized).expressed();
   Value& known = dequantized_[quantized];
   // A rewriter may have erased it, or given the codes another type since.
-  const bool is_there =
-      !known.is_absent() && std::ranges::any_of(view().uses(quantized.node), [&](const Use& use) {
-        return use.user == known.node && use.result == quantized.result;
-      });
+  const bool is_there = !known.is_absent() && view().node_at(known.node.index) == known.node &&
+                        std::ranges::equal(view().operands(known.node), std::array{quantized});
   if (is_there && view().type(known).element == real.element) return known;
   QUADRANT_TRY(known, emit(ops::Dequantize::kind, {quantized},
                            std::string(view().value_name(quantized)), real));

@@ -71,7 +71,7 @@ void LocalFunctions::add(Source& source, Range range) {
       case function::doc_string:
       case function::value_info:
       case function::metadata_props:
-        made.says_more = true;
+        made.says_more |= message.payload().size > 0;
         break;
       default:  // which attributes it has
         break;

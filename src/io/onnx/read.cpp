@@ -134,13 +134,17 @@ class ModelReader {
   }
 
   void report_left_out(const LocalFunctions& functions) {
-    const std::vector<std::string_view> names = functions.saying_more();
+    std::vector<std::string_view> names = functions.saying_more();
     if (names.empty() || !sink_) return;
-    sink_->report({Severity::note,
-                   fmt::format("doc strings, value_info and metadata of local functions go with "
-                               "them: '{}'",
-                               fmt::join(names, "', '")),
-                   {.file = source_.file()->path()}});
+    constexpr std::size_t most = 5;
+    const std::size_t more = names.size() - std::min(most, names.size());
+    names.resize(names.size() - more);
+    sink_->report(
+        {Severity::note,
+         fmt::format("doc strings, value_info and metadata of local functions go with "
+                     "them: '{}'{}",
+                     fmt::join(names, "', '"), more > 0 ? fmt::format(" and {} more", more) : ""),
+         {.file = source_.file()->path()}});
   }
 
   void keep_functions() {

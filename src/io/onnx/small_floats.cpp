@@ -605,6 +605,9 @@ void store_codes(Graph& graph, NodeId node) {
     const Value made = graph.add_constant(std::string(graph.value_name(codes)), contents);
     graph.set_operand(node, 0, made);
     stored = made.node;
+    if (const Attribute* const stated = graph.attribute(codes.node, key::data_type)) {
+      graph.set_attribute(stored, std::string(key::data_type), Attribute(*stated));
+    }
   }
   if (code == nullptr) return;  // integers, as they are
   graph.set_attribute(stored, std::string(key::data_type), element_type_number(code->type));

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/element.hpp"
@@ -359,14 +360,19 @@ bool raise_prelu(RaisedLayer& layer) {
 
 /// Whether OpenVINO (in release 2026.4) refuses the model for slopes along other axes than the last
 /// behind a product of matrices: it wants to compute both in one loop.
-bool follows_matrices(NodeRef node) {
-  constexpr int most = 16;  // operations on the way
-  for (int i = 0; i < most && !node.operand(0).is_absent(); ++i) {
-    node = {node.graph, node.operand(0).node};
-    if (node.kind() == ops::MatMul::kind) return true;
-    if (!has_trait(node, Trait::keeps_shape) && !has_trait(node, Trait::stretches)) return false;
+bool follows_matrices(const NodeRef& node) {
+  constexpr std::size_t most = 32;  // operations on the way
+  std::vector<NodeId> makers{node.operand(0).node};
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    const NodeRef maker{node.graph, makers[i]};
+    if (maker.kind() == ops::MatMul::kind || maker.kind() == ops::Einsum::kind) return true;
+    if (makers.size() > most) return true;
+    if (!has_trait(maker, Trait::keeps_shape) && !has_trait(maker, Trait::stretches)) continue;
+    for (const Value operand : maker.operands()) {
+      if (!operand.is_absent()) makers.push_back(operand.node);
+    }
   }
-  return true;
+  return false;
 }
 
 void lower_prelu(LoweredNode& node) {
@@ -375,10 +381,10 @@ void lower_prelu(LoweredNode& node) {
   Output slope = node.operand(1);
   if (shape.rank() > 3 && slopes.rank() > 1 && follows_matrices(node.node())) {
     LayerChain chain(node);
-    const Output zero = chain.number(0);
-    const Output below = chain.pair({"Minimum"}, node.operand(0), zero);
-    const Output above = chain.pair({"Maximum"}, node.operand(0), zero);
-    node.finish(chain.pair({"Add"}, above, chain.pair({"Multiply"}, below, slope)));
+    const Output is_below = chain.test({"Less"}, node.operand(0), chain.number(0));
+    const Output factor = chain.apply({"Select"}, {is_below, slope, chain.number(1)},
+                                      {{"auto_broadcast", "numpy"}}, node.result_type().element);
+    node.finish(chain.pair({"Multiply"}, node.operand(0), factor));
     return;
   }
   const auto extents = slopes.extents();
@@ -430,29 +436,38 @@ bool raise_convert(RaisedLayer& layer) {
 /// Whether casts take an input there and back. OpenVINO (in release 2026.4) takes them out, and
 /// where extents are open, goes on reading the array of an earlier call.
 bool gives_an_input_back(NodeRef node) {
+  constexpr int most = 16;  // operations on the way
   const ElementType made = node.type().element;
-  while (node.kind() == ops::Cast::kind && !node.operand(0).is_absent()) {
+  for (int i = 0; i < most && node.kind() != ops::Input::kind; ++i) {
+    const bool passes = node.kind() == ops::Cast::kind || node.kind() == ops::CastLike::kind ||
+                        node.kind() == ops::Identity::kind || node.kind() == ops::Dropout::kind ||
+                        has_trait(node, Trait::keeps_elements);
+    if (!passes || node.operand(0).is_absent()) return false;
     node = {node.graph, node.operand(0).node};
   }
   return node.kind() == ops::Input::kind && is_float(made) && node.type().element == made &&
          !node.type().shape.is_static();
 }
 
-void lower_cast(LoweredNode& node) {
-  const auto to = ops::Cast{node.node()}.to();
-  if (!to || name_of(*to).empty()) impossible("a type that OpenVINO has no name for");
-  const std::array from{node.operand(0)};
-  const Data data{{"destination_type", std::string(name_of(*to))}};
+void make_cast(LoweredNode& node, const OpName& op, std::span<const Output> inputs,
+               const Data& data = {}) {
   if (gives_an_input_back(node.node())) {
     node.finish(
-        kept_apart(node, node.step({"Convert"}, from, data, node.result_type(), "there_and_back")));
+        kept_apart(node, node.step(op, inputs, data, node.result_type(), "there_and_back")));
   } else {
-    node.make({"Convert"}, from, data);
+    node.make(op, inputs, data);
   }
 }
 
+void lower_cast(LoweredNode& node) {
+  const auto to = ops::Cast{node.node()}.to();
+  if (!to || name_of(*to).empty()) impossible("a type that OpenVINO has no name for");
+  make_cast(node, {"Convert"}, std::array{node.operand(0)},
+            {{"destination_type", std::string(name_of(*to))}});
+}
+
 void lower_cast_like(LoweredNode& node) {
-  node.make({"ConvertLike"}, std::array{node.operand(0), node.operand(1)});
+  make_cast(node, {"ConvertLike"}, std::array{node.operand(0), node.operand(1)});
 }
 
 void lower_alias(LoweredNode& node) { node.alias(node.operand(0)); }

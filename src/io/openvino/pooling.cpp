@@ -228,10 +228,12 @@ void lower_average(LoweredNode& node, const std::vector<std::int64_t>& kernel,
     return;
   }
   LayerChain chain(node);
-  const Constant ratios =
-      rounded_constant(node.result_type().element, Shape(whole->extents), whole->ratios);
-  node.finish(
-      chain.pair({"Multiply"}, chain.apply(op, {image}, data), node.constant("ratios", ratios)));
+  const ElementType element = node.result_type().element;
+  const ElementType wide = is_wide_float(element) ? element : ElementType::float32;
+  const Output ratios =
+      node.constant("ratios", rounded_constant(wide, Shape(whole->extents), whole->ratios));
+  node.finish(chain.pair({"Multiply"}, chain.apply(op, {image}, data),
+                         wide == element ? ratios : node.converted(ratios, element, "ratio")));
 }
 
 void lower_pooling(LoweredNode& node) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
@@ -109,36 +110,57 @@ bool is_exchanged(const NodeRef& node) {
          maker.kind() == (keeps ? ops::Unsqueeze::kind : ops::Transpose::kind);
 }
 
-/// A number for each channel, or more, that does not depend on the model's inputs.
+/// Numbers for channels, or more, that are constants, or made of constants alone.
 bool is_list(const GraphView& graph, Value value) {
   if (value.is_absent() || graph.type(value).shape.element_count() == 1) return false;
-  const auto is_known = [&graph](Value each) {
-    return each.is_absent() || graph.constant(each.node) != nullptr;
-  };
-  return is_known(value) || (!graph.operands(value.node).empty() &&
-                             std::ranges::all_of(graph.operands(value.node), is_known));
+  constexpr std::size_t most = 32;  // operations that make it
+  std::vector<NodeId> makers{value.node};
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    if (graph.constant(makers[i]) != nullptr) continue;
+    if (graph.operands(makers[i]).empty() || makers.size() > most) return false;
+    for (const Value operand : graph.operands(makers[i])) {
+      if (!operand.is_absent()) makers.push_back(operand.node);
+    }
+  }
+  return true;
+}
+
+bool surely_differ(const Shape& a, const Shape& b) {
+  if (!a.is_ranked() || !b.is_ranked()) return false;
+  return !std::ranges::equal(a.extents(), b.extents(), [](Extent one, Extent other) {
+    return !one.known() || !other.known() || one.known() == other.known();
+  });
 }
 
 /// Whether OpenVINO (in release 2026.4) computes the node's result and such a list in one loop:
 /// behind a reduction of three axes, it takes the numbers of other channels.
 bool reaches_a_list(const NodeRef& node) {
-  constexpr int most = 16;  // operations on the way
+  constexpr std::size_t most = 32;  // operations on the way
+  const GraphView& graph = *node.graph;
   const TensorType* const image = node.operand_type(0);
-  if (image == nullptr || image->shape.rank() != 3 || !is_float(image->element)) return false;
-  NodeRef maker = node;
-  for (int i = 0; i < most; ++i) {
-    const auto uses = node.graph->uses(maker.id);
-    if (uses.size() != 1) return false;
-    const NodeRef reader{node.graph, uses.front().user};
-    if (!has_trait(reader, Trait::keeps_shape) && !has_trait(reader, Trait::stretches))
-      return false;
-    if (std::ranges::any_of(reader.operands(),
-                            [&](Value each) { return is_list(*node.graph, each); })) {
-      return true;
-    }
-    maker = reader;
+  const bool are_computed = node.operand_type(1) != nullptr && node.operand_constant(1) == nullptr;
+  if (are_computed || image == nullptr || image->shape.rank() != 3 || !is_float(image->element)) {
+    return false;
   }
-  return true;
+  std::vector<NodeId> makers{node.id};
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    for (const Use& use : graph.uses(makers[i])) {
+      const NodeRef reader{&graph, use.user};
+      // What is stretched over the operand again is another loop.
+      const bool is_joined =
+          (has_trait(reader, Trait::keeps_shape) || has_trait(reader, Trait::stretches)) &&
+          !surely_differ(reader.type().shape, node.type().shape);
+      if (!is_joined) continue;
+      if (std::ranges::any_of(reader.operands(),
+                              [&](Value operand) { return is_list(graph, operand); })) {
+        return true;
+      }
+      if (makers.size() < most && std::ranges::find(makers, use.user) == makers.end()) {
+        makers.push_back(use.user);
+      }
+    }
+  }
+  return false;
 }
 
 /// A layer on the way that reduces `x`: of four axes where three are computed wrongly. Without what

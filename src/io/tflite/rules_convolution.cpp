@@ -16,12 +16,24 @@ std::vector<std::int64_t> kernel_of(const Shape& weights) {
   return {weights.known_extents().begin() + 2, weights.known_extents().end()};
 }
 
+/// Whether scales lie along the spatial axis of weights that have one: no axis of the longer shape
+/// is the same.
+bool has_scales_in_space(const Lowering& lowering, Value weights) {
+  const NodeRef node = lowering.graph().ref(weights.node);
+  if (node.kind() != ops::Dequantize::kind) return false;
+  const auto type = lowering.type(node.operand(0)).uniform();
+  return type != nullptr && type->granularity.kind != Granularity::Kind::tensor &&
+         type->granularity.axis == 2;
+}
+
 /// Weights with two spatial axes, laid out as `axes`: of one, that is the second.
 TensorId weights_of(Lowering& lowering, Value weights, const Axes& axes) {
   const TensorType& type = lowering.type(weights);
   if (type.shape.rank() != 3) return lowering.tensor(weights, axes);
   const Shape shape{type.shape[0], type.shape[1], 1, type.shape[2]};
-  if (lowering.is_free(weights)) return lowering.free_tensor(weights, axes, shape);
+  if (lowering.is_free(weights) && !has_scales_in_space(lowering, weights)) {
+    return lowering.free_tensor(weights, axes, shape);
+  }
   if (type.is_quantized()) impossible("codes as weights of one spatial axis that are computed");
   Axes of_three;
   for (const auto axis : axes) {

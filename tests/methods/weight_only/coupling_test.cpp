@@ -60,3 +60,27 @@ TEST_CASE("weights that meet behind an operation that is no move stay float, and
     CHECK(value_of(analyze(graph, registry, options)).plan.values.size() == 4);
   }
 }
+
+TEST_CASE("weights that meet behind a move that makes their codes stay float, and say why") {
+  const Graph graph = test::parsed(R"(%x: tensor<1x4xf32> = input()
+%a: tensor<3x4xf32> = constant() [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2, 3]
+%b: tensor<4x3xf32> = constant() [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 8]
+%turned: tensor<4x3xf32> = transpose(%a) {perm = [1, 0]}
+%y: tensor<1x3xf32> = matmul(%x, %turned)
+%z: tensor<1x3xf32> = matmul(%x, %b)
+output(%y)
+output(%z)
+)");
+  const Registry registry = value_of(weight_only_registry({.type = "nf4"}));
+  const Value turned = graph.find_value("turned");
+  const Value b = graph.find_value("b");
+  REQUIRE(value_of(analyze(graph, registry, {})).plan.values.size() == 2);
+
+  const OfOneType view(graph, {{turned, b}});
+  CHECK(value_of(analyze(view, registry, {})).plan.values.empty());
+  QuantizeOptions options;
+  options.couplings = {{turned, b}};
+  const Analysis one = value_of(analyze(graph, registry, options));
+  CHECK(one.plan.values.size() == 1);
+  CHECK(one.vetoes.size() == 1);
+}
