@@ -113,8 +113,8 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
           is_planned ? Remedy::none : Remedy::leave_non_finite};
 }
 
-// Phases 1 to 3. Each round vetoes weights that would meet in a coupling, and were selected in spite
-// of all vetoes before: there are at most as many rounds as weights, and mostly one.
+// Phases 1 to 3. Each round vetoes weights that would meet in a coupling, and were selected in
+// spite of all vetoes before: there are at most as many rounds as weights, and mostly one.
 Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
                                    const Settings& settings, Vetoes vetoes,
                                    const std::vector<NodeId>& order, const SchemeFacts& facts) {

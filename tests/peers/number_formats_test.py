@@ -170,6 +170,30 @@ def test_own_filters():
             yield f"{name}, {case}", check_own_filters, name, OWN_FILTERS[case]
 
 
+def check_scales_along(op, axis):
+    """LiteRT loads what is written of weights of one spatial axis, whichever their scales lie along."""
+    codes = np.random.default_rng(axis).integers(-127, 128, (6, 6, 5)).astype(np.int8)
+    scales = np.linspace(.01, .1, codes.shape[axis], dtype=np.float32)
+    value = lambda name, extents: helper.make_tensor_value_info(name, 1, extents)
+    nodes = [helper.make_node("DequantizeLinear", ["codes", "scales"], ["w"], axis=axis),
+             helper.make_node(op, ["x", "w"], ["y"])]
+    feeds = {"x": normal(1, 6, 9)}
+    with scratch() as folder:
+        onnx.save(model_of(nodes, [value("x", [1, 6, 9])], [value("y", None)], {"codes": codes, "scales": scales}, 17),
+                  folder / "model.onnx")
+        expected = run(folder / "model.onnx", feeds)[0]
+        done = quadrant("convert", folder / "model.onnx", folder / "made.tflite")
+        assert done.returncode == 0, done.stderr
+        found = next(iter(run_litert(folder / "made.tflite", feeds).values()))
+        assert np.allclose(found, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_scales_of_weights_of_a_line():
+    for op in "Conv", "ConvTranspose":
+        for axis in 0, 1, 2:
+            yield f"{op}, {axis}", check_scales_along, op, axis
+
+
 # --- OpenVINO's own elements ---------------------------------------------------------------------------
 
 

@@ -1,4 +1,8 @@
 // ModelProto: what is around the graph.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <limits>
 
 #include "io/onnx/failure.hpp"
