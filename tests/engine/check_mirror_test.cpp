@@ -140,7 +140,7 @@ TEST_CASE("each mistake in a mirror is found by its rule") {
   found_by(Mistake::make_forgets_attributes, "attributes");
   found_by(Mistake::make_takes_a_name_that_is_taken, "view");
   found_by(Mistake::make_returns_what_was_there, "kinds");
-  found_by(Mistake::connect_does_nothing, "view");
+  found_by(Mistake::connect_does_nothing, "operands");
   found_by(Mistake::connect_takes_another_operand, "view");
   found_by(Mistake::connect_replaces_all, "view");
   found_by(Mistake::retype_does_nothing, "types");
