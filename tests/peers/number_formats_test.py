@@ -566,6 +566,27 @@ def test_integers_stay_codes_in_tflite():
             yield f"{name}, {case}", check_never_floats, name, MODELS[case]
 
 
+def check_recipe_rule(base, options, kinds):
+    graph, _, w, _, _ = MODELS["matmul"]
+    recipe = {"format": "quadrant.recipe", "version": 1,
+              "schemes": {"base": {"scheme": "weight_only", "options": base}},
+              "rules": [{"match": {"name": ".*"}, "scheme": "base", "options": options}]}
+    with scratch() as folder:
+        path, target = folder / "model.onnx", folder / "made.tflite"
+        path.write_bytes(graph.SerializeToString())
+        (folder / "recipe.json").write_text(json.dumps(recipe))
+        done = quadrant("convert", path, target, "--recipe", folder / "recipe.json")
+        assert done.returncode == 0, done.stderr
+        found = {tensor[0] for tensor in tensors_of(target).values() if tensor[2] and len(tensor[2]) >= w.size // 8}
+        assert found == kinds, found
+
+
+def test_rules_mean_channels_in_tflite():
+    """As the recipe's own options do; and blocks that a rule asks for are what it gets."""
+    yield "a type", check_recipe_rule, {"type": "int8"}, {"type": "int4"}, {"INT4"}
+    yield "blocks", check_recipe_rule, {"type": "int4"}, {"block_size": 64}, {"FLOAT32"}
+
+
 def test_codes_without_a_sign_get_one_in_tflite():
     graph, feeds, _, _, _ = MODELS["gemm"]
     for name, element in (("(u4 - z) * f32[channel] : f32", "INT4"), ("(u3 - z) * f32[tensor] : f32", "INT4")):
