@@ -27,7 +27,7 @@ enum class MirrorMistake : std::uint8_t {
   connect_replaces_all,
   retype_does_nothing,
   retype_changes_another_value,
-  refill_keeps_the_type,
+  refill_forgets_the_scales,
   refill_keeps_the_contents,
   rename_does_nothing,
   rename_takes_a_name_that_is_taken,
@@ -86,7 +86,7 @@ class Mistaken final : public list_ir::Adaptor {
     if (mistake_ == Mistake::promises_too_much) return fail(ErrorCode::impossible, "no codes");
     const list_ir::Op before = program_[op(node)];
     QUADRANT_CHECK(Adaptor::refill(node, contents, std::move(type)));
-    if (mistake_ == Mistake::refill_keeps_the_type) result({node}).type = before.results[0].type;
+    if (mistake_ == Mistake::refill_forgets_the_scales) result({node}).type.quantization = {};
     if (mistake_ == Mistake::refill_keeps_the_contents) {
       const auto floats = std::as_bytes(std::span(*before.contents)).first(contents.byte_size());
       program_[op(node)].contents =
@@ -145,7 +145,7 @@ TEST_CASE("each mistake in a mirror is found by its rule") {
   found_by(Mistake::connect_replaces_all, "view");
   found_by(Mistake::retype_does_nothing, "types");
   found_by(Mistake::retype_changes_another_value, "view");
-  found_by(Mistake::refill_keeps_the_type, "types");
+  found_by(Mistake::refill_forgets_the_scales, "types");
   found_by(Mistake::refill_keeps_the_contents, "contents");
   found_by(Mistake::rename_does_nothing, "names");
   found_by(Mistake::rename_takes_a_name_that_is_taken, "view");

@@ -25,6 +25,7 @@ class MirrorBase : public GraphRewriter, public Capabilities {
  public:
   MirrorBase(const MirrorBase&) = delete;
   MirrorBase& operator=(const MirrorBase&) = delete;
+  ~MirrorBase() override = default;
 
   /// The program as it is now, as a graph of its own that asks nobody what the IR can hold: for
   /// what runs models and reports on them. Shares contents; rows of operations must outlive it.
@@ -52,7 +53,6 @@ class MirrorBase : public GraphRewriter, public Capabilities {
   /// `emitted`: the kinds that `make` can make, of `emitted_ops`; others are refused. weight_only
   /// needs `dequantize`. `rows`: GraphView::operations.
   explicit MirrorBase(std::vector<std::string_view> emitted, std::span<const Operation> rows = {});
-  ~MirrorBase() override = default;
 
   /// Stands for a value of an operation that was not added.
   static constexpr Value not_added{{NodeId::no_index - 1}};

@@ -173,7 +173,7 @@ struct Weights {
   bool came_quantized = false;  // one of them did, and keeps its scales
   std::map<std::string_view, NodeId> by_name;
 
-  bool goes_before(const Weights& other) const {
+  [[nodiscard]] bool goes_before(const Weights& other) const {
     return std::tuple(!came_quantized, by_name.size(), by_name) <
            std::tuple(!other.came_quantized, other.by_name.size(), other.by_name);
   }
