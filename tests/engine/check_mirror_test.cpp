@@ -55,14 +55,14 @@ class Mistaken final : public list_ir::Adaptor {
     return Adaptor::make(made, std::move(type));
   }
   Expected<void> connect(NodeId node, std::uint32_t operand, Value value) override {
-    list_ir::Op& user = program_[op(node)];
+    list_ir::Op& user = listed[op(node)];
     if (mistake_ == Mistake::connect_does_nothing) return {};
     if (mistake_ == Mistake::connect_takes_another_operand) {
       operand = static_cast<std::uint32_t>(user.reads.size()) - 1 - operand;
     }
     if (mistake_ == Mistake::connect_replaces_all) {
       const std::size_t old = user.reads[operand].op;
-      for (list_ir::Op& each : program_) {
+      for (list_ir::Op& each : listed) {
         for (list_ir::Source& read : each.reads) {
           if (read.op == old) read = source(value);
         }
@@ -72,7 +72,7 @@ class Mistaken final : public list_ir::Adaptor {
   }
   Expected<void> retype(Value value, TensorType type) override {
     if (mistake_ == Mistake::retype_does_nothing) return {};
-    if (mistake_ == Mistake::retype_changes_another_value) program_[0].results[0].type = type;
+    if (mistake_ == Mistake::retype_changes_another_value) listed[0].results[0].type = type;
     if (mistake_ == Mistake::refuses_half_way) {
       result(value).type = std::move(type);
       return fail(ErrorCode::impossible, "no such type");
@@ -84,12 +84,12 @@ class Mistaken final : public list_ir::Adaptor {
   }
   Expected<void> refill(NodeId node, const Constant& contents, TensorType type) override {
     if (mistake_ == Mistake::promises_too_much) return fail(ErrorCode::impossible, "no codes");
-    const list_ir::Op before = program_[op(node)];
+    const list_ir::Op before = listed[op(node)];
     QUADRANT_CHECK(Adaptor::refill(node, contents, std::move(type)));
     if (mistake_ == Mistake::refill_forgets_the_scales) result({node}).type.quantization = {};
     if (mistake_ == Mistake::refill_keeps_the_contents) {
       const auto floats = std::as_bytes(std::span(*before.contents)).first(contents.byte_size());
-      program_[op(node)].contents =
+      listed[op(node)].contents =
           std::make_shared<std::vector<std::byte>>(floats.begin(), floats.end());
     }
     return {};

@@ -40,13 +40,13 @@ inline std::shared_ptr<const std::vector<std::byte>> to_contents(std::span<const
 class Adaptor : public Mirror<std::size_t, TensorType> {
  public:
   explicit Adaptor(Program& program)
-      : Mirror({ops::Dequantize::kind, ops::Transpose::kind}), program_(program) {
+      : Mirror({ops::Dequantize::kind, ops::Transpose::kind}), listed(program) {
     for (std::size_t i = 0; i < program.size(); ++i) add(i);
   }
 
  protected:
   [[nodiscard]] NodeSpec show(std::size_t number) const override {
-    const Op& op = program_[number];
+    const Op& op = listed[number];
     NodeSpec node{.kind = op.kind, .results = op.results, .attributes = op.attributes};
     for (const Source& source : op.reads) {
       node.operands.push_back(value(source.op, source.result));
@@ -65,11 +65,11 @@ class Adaptor : public Mirror<std::size_t, TensorType> {
     Op op{.kind = spec.kind, .attributes = spec.attributes};
     op.results.push_back({spec.results[0].name, std::move(type)});
     for (const Value value : spec.operands) op.reads.push_back(source(value));
-    program_.push_back(std::move(op));
-    return program_.size() - 1;
+    listed.push_back(std::move(op));
+    return listed.size() - 1;
   }
   Expected<void> connect(NodeId node, std::uint32_t operand, Value value) override {
-    program_[op(node)].reads[operand] = source(value);
+    listed[op(node)].reads[operand] = source(value);
     return {};
   }
   Expected<void> retype(Value value, TensorType type) override {
@@ -78,23 +78,21 @@ class Adaptor : public Mirror<std::size_t, TensorType> {
   }
   Expected<void> refill(NodeId node, const Constant& contents, TensorType type) override {
     QUADRANT_TRY(const ConstantBytes bytes, contents.read());
-    program_[op(node)].contents =
+    listed[op(node)].contents =
         std::make_shared<std::vector<std::byte>>(bytes.bytes().begin(), bytes.bytes().end());
     result({node}).type = std::move(type);
     return {};
   }
   void rename(Value value, const std::string& name) override { result(value).name = name; }
   Expected<bool> remove(NodeId node) override {
-    program_[op(node)] = {};
+    listed[op(node)] = {};
     return true;
   }
 
   [[nodiscard]] Source source(Value value) const { return {op(value), value.result}; }
-  [[nodiscard]] ResultSpec& result(Value value) {
-    return program_[op(value)].results[value.result];
-  }
+  [[nodiscard]] ResultSpec& result(Value value) { return listed[op(value)].results[value.result]; }
 
-  Program& program_;
+  Program& listed;
 };
 
 /// Two products of one input, the second of two results, and a sum of both.
