@@ -14,6 +14,7 @@
 
 #include "cli/exit_code.hpp"
 #include "cli/run.hpp"
+#include "own_schemes.hpp"
 #include "quadrant/command.hpp"
 #include "quadrant/io/npy.hpp"
 #include "quadrant/quadrant.hpp"
@@ -21,18 +22,6 @@
 
 namespace quadrant::test {
 namespace {
-
-Expected<Registry> make_ranged(const OptionValues& values, const SchemeData& data) {
-  QUADRANT_CHECK(check_options({}, values, "ranged"));
-  StaticAffineOptions options;
-  options.statistics = data.statistics;
-  return static_affine_registry(std::move(options));
-}
-
-Expected<Registry> make_stored(const OptionValues& values, const SchemeData& data) {
-  QUADRANT_CHECK(check_options({}, values, "stored"));
-  return weight_only_registry(data.weights("int4"));
-}
 
 constexpr std::string_view model = R"(graph {}
 %x: tensor<1x4xf32> = input()
@@ -62,18 +51,7 @@ std::string contents_of(std::FILE* file) {
 
 struct Workplace {
   Workplace() {
-    const auto add = [&](const SchemeEntry& entry) { REQUIRE(schemes.add(entry).has_value()); };
-    add({.name = "ranged",
-         .summary = "static_affine's methods",
-         .gain = "operations",
-         .needs_data = true,
-         .make = make_ranged});
-    add({.name = "stored",
-         .summary = "weight_only's methods",
-         .gain = "bytes",
-         .make = make_stored,
-         .takes_moments = true});
-    add({.name = "plain", .summary = "no data", .gain = "bytes", .make = make_stored});
+    add_own_schemes(schemes);
     folder.write("m.qd", model);
     std::filesystem::create_directory(folder / "s");
     for (int i = 0; i < 8; ++i) {

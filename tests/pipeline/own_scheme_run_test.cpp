@@ -5,6 +5,7 @@
 #include <string>
 
 #include "model_text.hpp"
+#include "own_schemes.hpp"
 #include "quadrant/quadrant.hpp"
 
 using namespace quadrant;
@@ -25,39 +26,13 @@ output(%y)
 )"));
 }
 
-Expected<Registry> make_ranged(const OptionValues&, const SchemeData& data) {
-  StaticAffineOptions options;
-  options.statistics = data.statistics;
-  return static_affine_registry(std::move(options));
-}
-
-Expected<Registry> make_stored(const OptionValues&, const SchemeData& data) {
-  WeightOnlyOptions options;
-  options.moments = data.moments;
-  return weight_only_registry(std::move(options));
-}
-
 Expected<std::vector<SchemeChoice>> stored_variants() {
   return std::vector<SchemeChoice>{{"stored", "stored", {}}};
 }
 
 struct Own {
-  Own() {
-    add({.name = "ranged",
-         .summary = "static_affine's methods",
-         .gain = "operations",
-         .needs_data = true,
-         .make = make_ranged});
-    add({.name = "stored",
-         .summary = "weight_only's methods",
-         .gain = "bytes",
-         .make = make_stored,
-         .takes_moments = true,
-         .variants = stored_variants});
-    add({.name = "plain", .summary = "no data", .gain = "bytes", .make = make_stored});
-  }
+  Own() { test::add_own_schemes(schemes, stored_variants); }
 
-  void add(const SchemeEntry& entry) { REQUIRE(schemes.add(entry).has_value()); }
   [[nodiscard]] Expected<RunResult> run(const std::string& scheme, const DataSet* samples) const {
     return quadrant::run(
         {.recipe = {.recipe = {.schemes = {{scheme, scheme, {}}}}}, .inputs = {.samples = samples}},
@@ -134,5 +109,19 @@ TEST_CASE("what knows the codes of the library's schemes alone is refused") {
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().code == ErrorCode::usage);
     CHECK(refused.error().message.find("other schemes") != std::string::npos);
+  }
+}
+
+TEST_CASE("an effort rounds layer after layer where all codes are known, and elsewhere without") {
+  const Own own;
+  const auto samples = random_data_set(two_products(), 8, 1);
+  for (const char* const scheme : {"weight_only", "stored"}) {
+    const Recipe recipe{
+        .schemes = {{"weight_only", "weight_only", {}}, {scheme + std::string("_"), scheme, {}}},
+        .model = {{"effort", std::string("best")}}};
+    const auto checked = check_run(
+        {.recipe = {.recipe = recipe}, .inputs = {.samples = samples.get()}}, own.context());
+    REQUIRE(checked.has_value());
+    CHECK(checked->recipe.model.contains("sequential") == (scheme == std::string("weight_only")));
   }
 }

@@ -125,13 +125,6 @@ bool is_list(const GraphView& graph, Value value) {
   return true;
 }
 
-bool surely_differ(const Shape& a, const Shape& b) {
-  if (!a.is_ranked() || !b.is_ranked()) return false;
-  return !std::ranges::equal(a.extents(), b.extents(), [](Extent one, Extent other) {
-    return !one.known() || !other.known() || one.known() == other.known();
-  });
-}
-
 /// Whether OpenVINO (in release 2026.4) computes the node's result and such a list in one loop:
 /// behind a reduction of three axes, it takes the numbers of other channels.
 bool reaches_a_list(const NodeRef& node) {
@@ -149,7 +142,7 @@ bool reaches_a_list(const NodeRef& node) {
       // What is stretched over the operand again is another loop.
       const bool is_joined =
           (has_trait(reader, Trait::keeps_shape) || has_trait(reader, Trait::stretches)) &&
-          !surely_differ(reader.type().shape, node.type().shape);
+          may_equal(reader.type().shape, node.type().shape);
       if (!is_joined) continue;
       if (std::ranges::any_of(reader.operands(),
                               [&](Value operand) { return is_list(graph, operand); })) {
