@@ -77,9 +77,9 @@ TEST_CASE("steep values: what takes the place of those that become float is amon
 TEST_CASE("steep values: time does not grow with the square of the steep operations") {
   const auto seconds = [](std::size_t operations) {
     const Chain chain(std::vector<std::string>(operations, "onnx.Exp"));
-    PreparedRun run = chain.prepared();
     double least = std::numeric_limits<double>::max();  // others may use the processor, too
     for (int i = 0; i < 3; ++i) {
+      PreparedRun run = chain.prepared();  // which is changed
       const auto begin = std::chrono::steady_clock::now();
       const auto found = steep_values(run);
       const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin;
