@@ -7,6 +7,7 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/onnxruntime_forms.hpp"
 #include "io/onnx/raise.hpp"
+#include "io/onnx/small_float_operators.hpp"
 #include "io/onnx/small_floats.hpp"
 #include "ir/regions.hpp"
 #include "ir/scales.hpp"
@@ -354,6 +355,7 @@ class Restoring {
                                      .operands = std::move(operands),
                                      .results = {{std::string(graph_.value_name(inner)), real}},
                                      .attributes = std::move(linear)})}};
+      linear = std::move(last);
     }
     ResultSpec result{std::string(graph_.value_name({node})), std::move(type)};
     std::string node_name(graph_.name(node));
@@ -362,7 +364,7 @@ class Restoring {
                       .name = std::move(node_name),
                       .operands = std::move(operands),
                       .results = {std::move(result)},
-                      .attributes = has_cast ? std::move(last) : std::move(linear)});
+                      .attributes = std::move(linear)});
     const bool is_left =
         !makes_codes && graph_.constant(read.node) != nullptr && graph_.uses(read.node).empty();
     if (is_left) graph_.erase(read.node);  // the initializer that was read took its place

@@ -1,9 +1,6 @@
-// Values of float8, which DequantizeLinear reads and QuantizeLinear makes, as codes of a number
-// format, and back; and weights of 2 bits, which come back as other integers do.
+// Values of float8, which DequantizeLinear reads and QuantizeLinear makes, read as codes of a
+// number format; and weights of 2 bits. small_float_operators.hpp makes such operators.
 #pragma once
-
-#include <string>
-#include <string_view>
 
 #include "quadrant/ir/graph.hpp"
 
@@ -21,20 +18,12 @@ void raise_small_floats(Graph& graph);
 /// What the operator that a raised node remembers says of its codes; none where that is no format.
 [[nodiscard]] Quantization remembered_format(const Graph& graph, NodeId node);
 
-/// Constants of codes that a DequantizeLinear reads become elements of their type in the file.
-void store_codes_as_elements(Graph& graph);
-
 /// Forgets the codes of initializers that stayed as they are.
 void forget_small_floats(Graph& graph);
 
-/// The inverse, of codes in such a format with one level of scales that are stored as floats,
-/// converting the graph to opset 21 where it is older than they need: 19, and 21 for blocks, and
-/// for what is made where there are limits (`has_limits`). Those that a Gather reads stay, whose
-/// rows alone are worth computing, and, without `has_weights`, constants. Where the graph cannot be
-/// converted, `why_not` says why, and nothing changes. Returns how many.
-std::int64_t lower_small_floats(Graph& graph, std::string& why_not, bool has_weights);
-
-/// `impossible`, by node, where codes that are no integers are made by what no operator does.
-void refuse_other_makers(const Graph& graph, std::string_view why_not);
+/// Of those that DequantizeLinear reads and QuantizeLinear makes as values.
+[[nodiscard]] bool is_small_float(ElementType element) noexcept;
+/// Whether the node is a `quantize`.
+[[nodiscard]] bool makes_codes(const Graph& graph, NodeId node);
 
 }  // namespace quadrant::inline v0::onnx

@@ -18,7 +18,7 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/qoperators.hpp"
 #include "io/onnx/raise.hpp"
-#include "io/onnx/small_floats.hpp"
+#include "io/onnx/small_float_operators.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/stream.hpp"
 #include "io/onnx/write_graph.hpp"
