@@ -9,7 +9,6 @@
 #include <string>
 
 #include "engine_graphs.hpp"
-#include "quadrant/engine/phases/observer.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/methods/weight_only.hpp"
 

@@ -17,8 +17,7 @@
 #include "ir/float16.hpp"
 #include "numerics/quantize_weights.hpp"
 #include "quadrant/adapters/tbb.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace {
 

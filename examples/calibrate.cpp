@@ -10,8 +10,8 @@
 #include <string>
 
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
-#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/numerics/encoding.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include "quadrant/command.hpp"
 #include "quadrant/engine/macros.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/quadrant.hpp"
 
 using namespace quadrant;

@@ -13,7 +13,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/transforms/equalize.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace {
 

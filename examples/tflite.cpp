@@ -13,9 +13,9 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/methods/static_affine.hpp"
-#include "quadrant/report/computation.hpp"
+#include "quadrant/report/summary.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::test {
 

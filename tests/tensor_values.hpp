@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::test {
 

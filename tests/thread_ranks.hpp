@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/support/executor.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::test {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "my_scheme.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
 
 namespace my {
 

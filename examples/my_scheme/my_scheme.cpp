@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace my {
 

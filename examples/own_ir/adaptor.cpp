@@ -4,8 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "quadrant/ir/moves.hpp"
-#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace kiln {
 namespace {
@@ -41,15 +40,13 @@ Adaptor::Adaptor(Module& module) : Mirror({ops::Dequantize::kind}, rows), module
 // cycle. Both hand on what they read.
 NodeSpec Adaptor::show(Op* op) const {
   NodeSpec node{.kind = std::string(kinds[std::size_t(op->code)]), .name = op->result.name};
-  for (const kiln::Use& use : op->operands) {
-    const bool is_read = op->code != OpCode::transpose || use.number == 0;
-    if (is_read) node.operands.push_back(value(use.value->def));
-  }
+  const std::size_t read = op->code == OpCode::transpose ? 1 : op->operands.size();
+  for (std::size_t i = 0; i < read; ++i) node.operands.push_back(value(op->operands[i].value->def));
   if (op->code == OpCode::output) return node;
   TensorType type{ElementType::float32, Shape(op->result.type.extents), nullptr};
   if (const auto& scales = op->result.type.scales) {
-    const auto along = Granularity::per_axis(static_cast<std::int64_t>(scales->axis));
-    type = symmetric_type(ElementType::int8, type.shape, along, scales->values);
+    type = symmetric_type(ElementType::int8, type.shape,
+                          Granularity::per_axis(std::int64_t(scales->axis)), scales->values);
   }
   if (op->code == OpCode::weight) {
     node.constant = Constant::from_shared(type.element, type.shape, {op->contents, *op->contents});

@@ -7,7 +7,7 @@
 
 #include "ir.hpp"
 #include "quadrant/ir/mirror.hpp"
-#include "quadrant/ir/ops/kind.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace kiln {
 

@@ -18,8 +18,8 @@
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "runtime.hpp"
 
 namespace {

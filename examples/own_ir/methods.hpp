@@ -3,7 +3,7 @@
 
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace kiln {
 

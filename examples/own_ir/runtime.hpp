@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace kiln {
 

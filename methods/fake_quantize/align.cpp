@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fake_quantize/meetings.hpp"
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::low_precision {

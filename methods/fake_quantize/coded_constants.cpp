@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

@@ -5,7 +5,7 @@
 #include "fake_quantize/grid.hpp"
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::low_precision {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
+#include "ir/ops/windows.hpp"
 #include "ir/scales.hpp"
 #include "numerics/clamp_bounds.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::low_precision {

@@ -1,5 +1,5 @@
 // Sums and products of two, element by element.
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 #include "fake_quantize/forms.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

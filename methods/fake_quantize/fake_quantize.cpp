@@ -6,8 +6,8 @@
 #include "fake_quantize/align.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "fake_quantize/profiles.hpp"
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 
 namespace quadrant::inline v0::low_precision {
 

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "numerics/fake_quantize.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/ir/storages.hpp"
 #include "quadrant/ir/type.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::low_precision {
 

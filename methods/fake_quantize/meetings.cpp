@@ -9,9 +9,9 @@
 #include "fake_quantize/forms.hpp"
 #include "fake_quantize/methods.hpp"
 #include "fake_quantize/profiles.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

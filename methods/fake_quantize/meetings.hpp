@@ -5,7 +5,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::low_precision {
 

@@ -4,8 +4,8 @@
 
 #include "fake_quantize/forms.hpp"
 #include "fake_quantize/methods.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

@@ -6,8 +6,6 @@
 //
 // The scale of the data must be the same all along what is summed up, and so must that of the
 // weight.
-#include "quadrant/ir/products.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -16,7 +14,7 @@
 
 #include "fake_quantize/forms.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/saturating.hpp"
 

@@ -5,11 +5,10 @@
 #include <vector>
 
 #include "fake_quantize/forms.hpp"
+#include "ir/ops/windows.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

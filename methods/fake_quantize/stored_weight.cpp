@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "fake_quantize/coded_constants.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/scales.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

@@ -11,8 +11,8 @@
 #include "fake_quantize/methods.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::low_precision {
 namespace {

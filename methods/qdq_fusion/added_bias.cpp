@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 #include "targets/kernels/conditions.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {

@@ -9,8 +9,7 @@
 #include "ir/scales.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/tensor_codes.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "quadrant/engine/phases/rewriting.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {

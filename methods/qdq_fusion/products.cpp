@@ -1,7 +1,5 @@
 // Convolutions and matrix products: sums of 32 bits in the scale of the product, then the result's
 // parameters (Jacob et al., arXiv 1712.05877, section 2.2).
-#include "quadrant/ir/products.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -11,7 +9,7 @@
 #include "qdq_fusion/fusing.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "quadrant/engine/macros.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "targets/kernels/conditions.hpp"
 #include "targets/kernels/litert.hpp"

@@ -10,8 +10,8 @@
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "qdq_fusion/signed_codes.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 

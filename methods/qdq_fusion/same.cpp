@@ -5,7 +5,7 @@
 #include "qdq_fusion/fusing.hpp"
 #include "qdq_fusion/methods.hpp"
 #include "quadrant/engine/macros.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {

@@ -8,8 +8,8 @@
 #include "ir/scales.hpp"
 #include "numerics/code_sign.hpp"
 #include "qdq_fusion/rules.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::qdq_fusion {
 

@@ -7,9 +7,9 @@
 
 #include "qdq_fusion/forms.hpp"
 #include "qdq_fusion/rules.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/ir/topology.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::inline v0 {

@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "ir/float16.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"
 #include "static_affine/limits.hpp"

@@ -2,10 +2,10 @@
 // scale of its own.
 #include <vector>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/methods.hpp"
 

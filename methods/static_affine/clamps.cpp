@@ -6,11 +6,11 @@
 #include <limits>
 #include <optional>
 
+#include "ir/ops/elementwise.hpp"
 #include "ir/scales.hpp"
 #include "numerics/clamp_bounds.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "static_affine/activations.hpp"
 #include "static_affine/limits.hpp"
 #include "static_affine/methods.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::static_affine {
 

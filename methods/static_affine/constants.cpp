@@ -7,8 +7,7 @@
 #include "ir/scales.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "static_affine/methods.hpp"
 
 namespace quadrant::inline v0::static_affine {

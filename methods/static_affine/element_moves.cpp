@@ -2,7 +2,6 @@
 
 #include <optional>
 
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::static_affine {

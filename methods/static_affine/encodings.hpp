@@ -6,7 +6,7 @@
 
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/methods/static_affine.hpp"
-#include "quadrant/numerics/pair_sums.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 
 namespace quadrant::inline v0::static_affine {
 

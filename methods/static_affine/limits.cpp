@@ -1,6 +1,6 @@
 #include "static_affine/limits.hpp"
 
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "static_affine/element_moves.hpp"
 
 namespace quadrant::inline v0::static_affine {

@@ -1,15 +1,13 @@
 // Operations whose results have the elements of operand 0, or means of them: codes move as they
 // are, and mean the same wherever they go.
-#include "quadrant/ir/moves.hpp"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/methods.hpp"
 

@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <vector>
 
+#include "ir/ops/places.hpp"
 #include "ir/work.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::static_affine {
 

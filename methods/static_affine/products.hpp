@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/methods/static_affine.hpp"
 
 namespace quadrant::inline v0::static_affine {

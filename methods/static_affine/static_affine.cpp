@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "static_affine/encodings.hpp"
 #include "static_affine/methods.hpp"

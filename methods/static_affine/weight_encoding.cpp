@@ -14,7 +14,7 @@
 #include "ir/float16.hpp"
 #include "ir/scales.hpp"
 #include "numerics/reals.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "static_affine/coded_bias.hpp"
 #include "static_affine/encodings.hpp"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quadrant/targets/pair_orders.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "static_affine/element_moves.hpp"
 #include "static_affine/encodings.hpp"
 

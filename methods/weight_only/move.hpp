@@ -5,7 +5,7 @@
 
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/methods/weight_only.hpp"
 
 namespace quadrant::inline v0::weight_only {

@@ -1,7 +1,5 @@
 // Sums of products ask for a scale for each channel that they keep: output channels of
 // convolutions, rows of A and columns of B.
-#include "quadrant/ir/products.hpp"
-
 #include <algorithm>
 
 #include "quadrant/ir/operations.hpp"

@@ -13,12 +13,11 @@
 #include "ir/float16.hpp"
 #include "ir/scales.hpp"
 #include "numerics/moved_weight.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 namespace quadrant::inline v0::weight_only {
 

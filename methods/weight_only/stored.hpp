@@ -6,7 +6,7 @@
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 namespace quadrant::inline v0::weight_only {
 

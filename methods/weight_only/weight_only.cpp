@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "ir/scales.hpp"
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/methods.hpp"
 #include "weight_only/stored.hpp"

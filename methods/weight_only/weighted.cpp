@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/scale_behind.hpp"
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::python {
 namespace {

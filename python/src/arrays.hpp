@@ -6,7 +6,7 @@
 #include <nanobind/ndarray.h>
 
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::python {
 

@@ -5,11 +5,11 @@
 
 #include <utility>
 
-#include "quadrant/pipeline/documents.hpp"
-#include "quadrant/pipeline/weight_budget.hpp"
-#include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/report/frontier.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/optimize.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/form_counter.hpp"
 #include "support/decibels.hpp"
 

@@ -14,9 +14,7 @@
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 #include "session.hpp"
 #include "support/near_names.hpp"
 

@@ -4,10 +4,10 @@
 #include <span>
 #include <utility>
 
-#include "quadrant/pipeline/documents.hpp"
-#include "quadrant/pipeline/weight_budget.hpp"
-#include "quadrant/recipe/option_table.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/optimize.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
 
 namespace quadrant::python {
 

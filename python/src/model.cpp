@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "quadrant/engine/explain/explain.hpp"
-#include "quadrant/pipeline/lower_model.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "quadrant/report/html_report.hpp"
-#include "quadrant/report/saturation.hpp"
+#include "quadrant/report/tables.hpp"
 #include "recipe/node_names.hpp"
 #include "report/json.hpp"
 

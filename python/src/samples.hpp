@@ -7,7 +7,7 @@
 #include <string>
 
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/pipeline/run_inputs.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "session.hpp"
 
 namespace quadrant::python {

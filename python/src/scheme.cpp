@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "pipeline/name_scope.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/ir/verify.hpp"
-#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/recipe/documents.hpp"
 
 namespace quadrant::python {
 namespace {

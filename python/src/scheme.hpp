@@ -17,7 +17,7 @@
 #include "hook.hpp"
 #include "model.hpp"
 #include "quadrant/engine/declare/registry.hpp"
-#include "quadrant/engine/phases/observer.hpp"
+#include "quadrant/engine/quantize.hpp"
 
 namespace quadrant::python {
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "quadrant/adapters/tbb.hpp"
-#include "quadrant/pipeline/run_context.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::python {
 

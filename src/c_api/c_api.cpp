@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "quadrant/engine/explain/explain.hpp"
-#include "quadrant/pipeline/lower_model.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/plugin.hpp"
-#include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/recipe/presets.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/report/explanation_json.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/report/tables.hpp"
 #include "recipe/node_names.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,7 +1,7 @@
 // Agreements as bytes, for other ranks: every number as it is.
 #pragma once
 
-#include "quadrant/numerics/agreement.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "support/byte_stream.hpp"
 
 namespace quadrant::inline v0 {

@@ -2,7 +2,6 @@
 
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

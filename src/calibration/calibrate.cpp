@@ -12,8 +12,8 @@
 #include "calibration/handed_out.hpp"
 #include "calibration/located.hpp"
 #include "calibration/sample_loop.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

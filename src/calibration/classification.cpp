@@ -1,10 +1,9 @@
-#include "quadrant/calibration/classification.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
 
 #include "calibration/reals.hpp"
+#include "quadrant/calibration/compare.hpp"
 
 namespace quadrant::inline v0 {
 

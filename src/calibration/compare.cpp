@@ -14,6 +14,7 @@
 #include "calibration/read_detections.hpp"
 #include "calibration/sample_loop.hpp"
 #include "ir/tensor_bytes.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/shared_items.hpp"
 
 namespace quadrant::inline v0 {

@@ -11,10 +11,10 @@
 #include "ir/scales.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/real_borders.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -6,8 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 

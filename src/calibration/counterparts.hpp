@@ -8,7 +8,7 @@
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

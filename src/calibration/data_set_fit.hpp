@@ -3,8 +3,8 @@
 
 #include "calibration/data_set_inputs.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::data_set {
 

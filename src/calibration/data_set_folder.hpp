@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "calibration/data_set_inputs.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::data_set {
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "calibration/data_set_inputs.hpp"
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::data_set {
 

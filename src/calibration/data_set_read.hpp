@@ -6,7 +6,7 @@
 
 #include "calibration/data_set_inputs.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::data_set {
 

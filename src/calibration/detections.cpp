@@ -1,9 +1,9 @@
-#include "quadrant/calibration/detections.hpp"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
+
+#include "quadrant/calibration/compare.hpp"
 
 namespace quadrant::inline v0 {
 

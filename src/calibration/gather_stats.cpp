@@ -1,5 +1,3 @@
-#include "quadrant/calibration/gather_stats.hpp"
-
 #include <fmt/format.h>
 
 #include <optional>

@@ -1,10 +1,9 @@
-#include "quadrant/calibration/labels.hpp"
-
 #include <fmt/format.h>
 
 #include <charconv>
 #include <string_view>
 
+#include "quadrant/calibration/compare.hpp"
 #include "quadrant/io/npy.hpp"
 #include "quadrant/ir/constant.hpp"
 #include "support/input_file.hpp"

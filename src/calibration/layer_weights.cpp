@@ -7,7 +7,6 @@
 
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {

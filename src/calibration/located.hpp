@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

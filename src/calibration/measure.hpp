@@ -3,9 +3,9 @@
 
 #include <string_view>
 
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/numerics/agreement.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

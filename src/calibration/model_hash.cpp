@@ -1,4 +1,4 @@
-#include "quadrant/calibration/model_hash.hpp"
+#include "quadrant/calibration/calibrate.hpp"
 
 #define XXH_INLINE_ALL  // NOLINT(cppcoreguidelines-macro-usage): the library's own way
 #include <xxhash.h>

@@ -1,5 +1,3 @@
-#include "quadrant/calibration/moments_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "calibration/layer_weights.hpp"
+#include "quadrant/calibration/second_moments.hpp"
 #include "support/byte_stream.hpp"
 #include "support/merge_left.hpp"
 #include "support/saturating.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 

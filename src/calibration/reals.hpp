@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -5,9 +5,8 @@
 #include <string_view>
 
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,6 +1,6 @@
-#include "quadrant/calibration/sample_part.hpp"
-
 #include <string>
+
+#include "quadrant/calibration/calibrate.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -11,7 +11,8 @@
 #include "calibration/located.hpp"
 #include "calibration/measure.hpp"
 #include "calibration/sample_loop.hpp"
-#include "quadrant/calibration/model_hash.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/content_hash.hpp"
 #include "support/shared_items.hpp"
 

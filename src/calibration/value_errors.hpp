@@ -9,9 +9,9 @@
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/numerics/agreement.hpp"
-#include "quadrant/runtime/runtime.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

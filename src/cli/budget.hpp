@@ -10,7 +10,7 @@
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/pipeline/weight_budget.hpp"
+#include "quadrant/pipeline/optimize.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

@@ -7,7 +7,7 @@
 
 #include "cli/console.hpp"
 #include "quadrant/pipeline/gather.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

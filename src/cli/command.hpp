@@ -7,7 +7,7 @@
 
 #include "cli/console.hpp"
 #include "cli/exit_code.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "quadrant/adapters/tbb.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::cli {

@@ -8,10 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/pipeline/run_context.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/files.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "report/json.hpp"
 
 namespace quadrant::cli {

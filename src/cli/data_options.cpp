@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "cli/shape_options.hpp"
-#include "quadrant/pipeline/documents.hpp"
-#include "quadrant/pipeline/run_inputs.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

@@ -10,7 +10,7 @@
 #include "cli/console.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

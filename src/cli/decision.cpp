@@ -10,8 +10,8 @@
 #include "cli/choices.hpp"
 #include "cli/resources.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/pipeline/weight_budget.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/pipeline/optimize.hpp"
+#include "quadrant/recipe/recipe.hpp"
 
 namespace quadrant::cli {
 namespace {

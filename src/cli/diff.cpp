@@ -5,8 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "quadrant/engine/explain/plan_diff.hpp"
-#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "report/terminal_text.hpp"
 

@@ -1,4 +1,6 @@
 // quadrant encodings MODEL -o FILE: what the codes of a quantized model mean, for other tools.
+#include "quadrant/recipe/encodings.hpp"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -9,10 +11,7 @@
 #include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/recipe/encodings_json.hpp"
-#include "quadrant/recipe/model_encodings.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 

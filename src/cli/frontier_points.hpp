@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cli/budget.hpp"
-#include "quadrant/report/frontier.hpp"
 #include "quadrant/report/html_report.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::cli {
 

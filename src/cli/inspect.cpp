@@ -13,12 +13,11 @@
 #include "cli/decision.hpp"
 #include "io/onnx/names.hpp"
 #include "ir/two_bits.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::cli {

@@ -9,12 +9,12 @@
 #include <variant>
 
 #include "cli/runtimes.hpp"
-#include "quadrant/calibration/model_hash.hpp"
-#include "quadrant/calibration/moments_file.hpp"
-#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 

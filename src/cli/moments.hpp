@@ -7,8 +7,8 @@
 #include "cli/checkpoint_options.hpp"
 #include "cli/console.hpp"
 #include "cli/data_options.hpp"
-#include "quadrant/calibration/sample_part.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/content_hash.hpp"
 #include "support/input_file.hpp"
 

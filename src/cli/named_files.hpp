@@ -3,8 +3,9 @@
 
 #include <string_view>
 
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/support/files.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's

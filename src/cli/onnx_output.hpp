@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cli/command.hpp"
-#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/version.hpp"
 

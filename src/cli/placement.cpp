@@ -14,12 +14,9 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/report/placement.hpp"
-#include "quadrant/report/saturation.hpp"
-#include "quadrant/targets/file_choice.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/terminal_text.hpp"
 #include "support/near_names.hpp"
 

@@ -17,10 +17,9 @@
 #include "cli/frontier_points.hpp"
 #include "cli/report_options.hpp"
 #include "cli/rule_summary.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/objective.hpp"
 #include "report/terminal_text.hpp"
 

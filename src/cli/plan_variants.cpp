@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/pipeline/weight_budget.hpp"
+#include "quadrant/pipeline/optimize.hpp"
 
 namespace quadrant::cli {
 

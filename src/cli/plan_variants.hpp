@@ -4,7 +4,7 @@
 #include "cli/decision.hpp"
 #include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::cli {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "quadrant/recipe/scheme_table.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

@@ -9,8 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "quadrant/pipeline/documents.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::cli {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/schemes.hpp"
-#include "quadrant/pipeline/documents.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

@@ -7,7 +7,6 @@
 #include <array>
 #include <string_view>
 
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::cli {

@@ -7,10 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/pipeline/sensitivity_study.hpp"
-#include "quadrant/report/dot.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::cli {

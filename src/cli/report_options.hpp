@@ -10,7 +10,7 @@
 #include "cli/console.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/report/html_report.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::cli {

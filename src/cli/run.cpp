@@ -25,6 +25,7 @@
 #include "cli/runtimes.hpp"
 #include "cli/signals.hpp"
 #include "quadrant/command.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "quadrant/version.hpp"
 #include "support/near_names.hpp"
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/executor.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::cli {

@@ -7,7 +7,7 @@
 
 #include "cli/resources.hpp"
 #include "quadrant/adapters/openvino.hpp"
-#include "quadrant/runtime/paired_sums.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {

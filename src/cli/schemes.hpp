@@ -6,10 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/pipeline/run_inputs.hpp"
-#include "quadrant/recipe/option_table.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

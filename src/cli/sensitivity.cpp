@@ -1,6 +1,4 @@
 // quadrant sensitivity MODEL: which layer, quantized alone, costs how much at the outputs.
-#include "quadrant/report/sensitivity.hpp"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +10,8 @@
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "cli/runtimes.hpp"
-#include "quadrant/pipeline/sensitivity_study.hpp"
+#include "quadrant/pipeline/gather.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::cli {
 namespace {

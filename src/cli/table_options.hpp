@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "quadrant/recipe/option_table.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;

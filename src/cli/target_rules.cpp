@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "quadrant/pipeline/kernels_target.hpp"
-#include "quadrant/recipe/option_table.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::cli {
 namespace {

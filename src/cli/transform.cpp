@@ -11,7 +11,6 @@
 #include "cli/onnx_output.hpp"
 #include "cli/table_options.hpp"
 #include "quadrant/io/onnx.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "report/terminal_text.hpp"

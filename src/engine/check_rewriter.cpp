@@ -9,8 +9,8 @@
 #include <span>
 #include <utility>
 
-#include "quadrant/ir/capabilities.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/dealt_nodes.hpp"
 #include "engine/phases/coupling.hpp"
 #include "engine/phases/data_pass.hpp"
 #include "engine/phases/make_plan.hpp"
-#include "quadrant/engine/dealt_nodes.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,4 +1,4 @@
-#include "quadrant/ir/aliases.hpp"
+#include "ir/aliases.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
 #include "ir/packed_codes.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

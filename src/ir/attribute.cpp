@@ -1,14 +1,25 @@
-#include "quadrant/ir/attribute.hpp"
-
 #include <algorithm>
 #include <unordered_set>
 
+#include "quadrant/ir/graph_view.hpp"
+
 namespace quadrant::inline v0 {
+
+Attributes::Attributes() noexcept = default;
+Attributes::Attributes(const Attributes& other) = default;
+Attributes::Attributes(Attributes&& other) noexcept = default;
+Attributes& Attributes::operator=(const Attributes& other) = default;
+Attributes& Attributes::operator=(Attributes&& other) noexcept = default;
+Attributes::~Attributes() = default;
+
+Attributes::Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
 
 Attributes::Attributes(std::vector<Entry> entries) : entries_(std::move(entries)) {
   std::unordered_set<std::string> names;
   std::erase_if(entries_, [&](const Entry& entry) { return !names.insert(entry.first).second; });
 }
+
+bool operator==(const Attributes& a, const Attributes& b) { return a.entries_ == b.entries_; }
 
 const Attribute* Attributes::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(entries_, name, &Entry::first);

@@ -1,7 +1,7 @@
 #include "ir/behind_limits.hpp"
 
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 

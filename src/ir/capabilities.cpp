@@ -1,5 +1,3 @@
-#include "quadrant/ir/capabilities.hpp"
-
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -10,7 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
+#include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir/text_scanner.hpp"
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0::detail {
 

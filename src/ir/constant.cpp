@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

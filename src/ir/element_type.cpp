@@ -1,8 +1,8 @@
-#include "quadrant/ir/element_type.hpp"
-
 #include <array>
 #include <bit>
 #include <cstddef>
+
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

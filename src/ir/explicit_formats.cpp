@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "ir/ops/elementwise.hpp"
 #include "ir/put_in_place.hpp"
 #include "ir/result_type.hpp"
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

@@ -7,8 +7,8 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

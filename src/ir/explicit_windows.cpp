@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "ir/ops/codes.hpp"
+#include "ir/ops/windows.hpp"
 #include "ir/result_type.hpp"
 #include "ir/shape_rules.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::detail {
 namespace {

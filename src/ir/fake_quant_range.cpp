@@ -1,8 +1,8 @@
-#include "quadrant/ir/fake_quant_range.hpp"
-
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
 

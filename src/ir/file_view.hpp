@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/support/file_window.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

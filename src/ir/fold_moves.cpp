@@ -10,10 +10,9 @@
 
 #include "ir/same_numbers.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

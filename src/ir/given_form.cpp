@@ -1,5 +1,3 @@
-#include "quadrant/ir/given_form.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 
 #include "ir/codes_text.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/content_hash.hpp"

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "ir/operand_lists.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
 #include "ir/put_in_place.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::detail {
 namespace {

@@ -1,10 +1,9 @@
-#include "quadrant/ir/moves.hpp"
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "ir/scales.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::detail {
 

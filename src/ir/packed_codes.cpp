@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/scales.hpp"
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

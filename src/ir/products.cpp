@@ -1,6 +1,5 @@
-#include "quadrant/ir/products.hpp"
-
 #include "ir/operations/row.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {

@@ -13,7 +13,7 @@
 #include "ir/scales.hpp"
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -11,7 +11,7 @@
 #include <variant>
 
 #include "quadrant/ir/type.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/ir/real_borders.hpp"
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,6 +5,7 @@
 
 #include "ir/scales.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,9 +8,9 @@
 #include <ranges>
 #include <utility>
 
+#include "ir/ops/functions.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/functions.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 

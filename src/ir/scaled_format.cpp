@@ -1,8 +1,8 @@
-#include "quadrant/ir/scaled_format.hpp"
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
+
+#include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0 {
 

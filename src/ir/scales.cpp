@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "ir/float16.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/same_numbers.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0 {
 

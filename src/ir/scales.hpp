@@ -9,7 +9,7 @@
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/ops/functions.hpp"
 #include "ir/regions.hpp"
 #include "ir/result_type.hpp"
-#include "quadrant/ir/ops/functions.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0 {
 namespace detail {

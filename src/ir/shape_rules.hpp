@@ -14,7 +14,7 @@
 #include "ir/operand_lists.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::detail {
 

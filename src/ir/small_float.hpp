@@ -6,7 +6,7 @@
 #include <limits>
 #include <optional>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,7 +1,7 @@
-#include "quadrant/ir/storages.hpp"
-
 #include <array>
 #include <string_view>
+
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/ir/tensor.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "ir/tensor_memory.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/shape.hpp"
 #include "support/byte_stream.hpp"
 

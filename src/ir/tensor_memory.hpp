@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/text_scanner.hpp"
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0::detail {
 

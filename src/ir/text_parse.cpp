@@ -11,10 +11,10 @@
 #include "ir/scales.hpp"
 #include "ir/text_numbers.hpp"
 #include "ir/text_scanner.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -13,10 +13,10 @@
 #include "ir/result_type.hpp"
 #include "ir/text_syntax.hpp"
 #include "ir/type_text.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/text_syntax.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -1,12 +1,11 @@
-#include "quadrant/ir/to_graph.hpp"
-
 #include <fmt/format.h>
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/ir/topology.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <cstdint>
 
 #include "quadrant/ir/bgl.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {

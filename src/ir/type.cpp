@@ -6,7 +6,7 @@
 #include "ir/codes_text.hpp"
 #include "ir/scales.hpp"
 #include "ir/type_text.hpp"
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/ir/verify.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +14,11 @@
 #include "ir/result_type.hpp"
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/ops/elementwise.hpp"
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {

@@ -4,7 +4,7 @@
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

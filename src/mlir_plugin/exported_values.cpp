@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "mlir_plugin/types.hpp"
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {

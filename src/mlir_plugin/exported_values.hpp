@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

@@ -17,9 +17,9 @@
 #include "mlir_plugin/operations.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {

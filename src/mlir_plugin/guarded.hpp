@@ -8,7 +8,6 @@
 #include <string>
 
 #include "quadrant/support/error.hpp"
-#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

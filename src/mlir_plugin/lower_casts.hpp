@@ -3,8 +3,8 @@
 
 #include <mlir/IR/Operation.h>
 
-#include "quadrant/numerics/rounding.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/encoding.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

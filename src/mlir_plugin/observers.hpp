@@ -7,7 +7,7 @@
 #include <string>
 
 #include "mlir_plugin/function_graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

@@ -8,7 +8,7 @@
 
 #include "ir/work.hpp"
 #include "mlir_plugin/seen.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {

@@ -18,8 +18,8 @@
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
 #include "quadrant/engine/gains/gain.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "support/input_file.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {

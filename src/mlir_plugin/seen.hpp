@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/ir/attribute.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

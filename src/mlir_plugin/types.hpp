@@ -15,7 +15,7 @@
 
 #include "mlir_plugin/headers.hpp"
 #include "quadrant/ir/type.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

@@ -3,7 +3,7 @@
 
 #include <mlir/IR/Operation.h>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "quadrant/numerics/rounding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,10 +1,9 @@
-#include "quadrant/numerics/agreement.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,10 +1,9 @@
-#include "quadrant/numerics/bin_counts.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

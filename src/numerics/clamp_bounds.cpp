@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "ir/ops/elementwise.hpp"
 #include "numerics/reals.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -12,7 +12,7 @@
 #include "numerics/level_tree.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/encode.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

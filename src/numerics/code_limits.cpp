@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/ops/elementwise.hpp"
 #include "ir/scales.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "quadrant/ir/type.hpp"
-#include "quadrant/numerics/histogram.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

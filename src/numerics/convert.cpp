@@ -1,5 +1,3 @@
-#include "quadrant/numerics/convert.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,8 @@
 #include "numerics/nearest_codes.hpp"
 #include "numerics/parameters.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "quadrant/numerics/weighted_value.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

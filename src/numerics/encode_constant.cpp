@@ -1,5 +1,3 @@
-#include "quadrant/numerics/encode_constant.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +15,9 @@
 #include "numerics/pieces.hpp"
 #include "numerics/reals.hpp"
 #include "numerics/scale_steps.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -12,7 +12,7 @@
 #include "numerics/level_tree.hpp"
 #include "numerics/scale_steps.hpp"
 #include "quadrant/numerics/encode.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,9 +1,9 @@
-#include "quadrant/numerics/encoding_rule.hpp"
-
 #include <fmt/format.h>
 
 #include <limits>
 #include <utility>
+
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 

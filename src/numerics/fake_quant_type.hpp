@@ -7,10 +7,10 @@
 #include <optional>
 #include <span>
 
-#include "quadrant/ir/fake_quant_range.hpp"
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/type.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

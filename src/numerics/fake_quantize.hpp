@@ -7,9 +7,9 @@
 #include <concepts>
 #include <cstdint>
 
-#include "quadrant/ir/element_type.hpp"
-#include "quadrant/ir/fake_quant_range.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/numerics/find_encoding.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +13,7 @@
 #include "numerics/percentile.hpp"
 #include "numerics/pieces.hpp"
 #include "numerics/range_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "quadrant/numerics/float_range.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 

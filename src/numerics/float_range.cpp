@@ -1,8 +1,8 @@
-#include "quadrant/numerics/float_range.hpp"
-
 #include <bit>
 #include <cstdint>
 #include <limits>
+
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

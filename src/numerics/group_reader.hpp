@@ -8,8 +8,8 @@
 
 #include "numerics/groups.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/numerics/scales.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

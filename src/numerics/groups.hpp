@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "quadrant/ir/type.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

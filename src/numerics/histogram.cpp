@@ -1,5 +1,3 @@
-#include "quadrant/numerics/histogram.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "numerics/finite.hpp"
+#include "quadrant/numerics/statistics.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

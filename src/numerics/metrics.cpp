@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "numerics/pieces.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/ops/elementwise.hpp"
 #include "numerics/reals.hpp"
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

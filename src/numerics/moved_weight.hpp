@@ -3,7 +3,7 @@
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

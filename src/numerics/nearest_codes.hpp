@@ -9,8 +9,8 @@
 
 #include "ir/small_float.hpp"
 #include "numerics/code_grid.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -22,7 +22,7 @@ class NearestCodes {
 
   /// Bytes of a code.
   [[nodiscard]] std::size_t width() const noexcept { return grids_.width(); }
-  /// The codes of `values`, which are elements from `first` on, as quantized() of convert.hpp says.
+  /// The codes of `values`, which are elements from `first` on, as quantized() of encode.hpp says.
   void find(std::span<const float> values, std::size_t first,
             std::span<std::byte> codes) const noexcept;
 

@@ -1,5 +1,3 @@
-#include "quadrant/numerics/pair_sums.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,6 +10,7 @@
 
 #include "numerics/affine.hpp"
 #include "numerics/pieces.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ir/scales.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -15,7 +15,7 @@
 #include "numerics/kernels/quantize.hpp"
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/type.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "numerics/finite.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/numerics/scales.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

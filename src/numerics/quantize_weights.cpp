@@ -21,7 +21,7 @@
 #include "numerics/kernels/pack.hpp"
 #include "numerics/kernels/quantize.hpp"
 #include "numerics/pieces.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,10 +1,10 @@
-// From a range, or a scale and a zero point, to an encoding: see encoding_rule.hpp for the
+// From a range, or a scale and a zero point, to an encoding: see encoding.hpp for the
 // formulas.
 #pragma once
 
 #include <cstdint>
 
-#include "quadrant/numerics/encoding_rule.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <utility>
 
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -10,7 +10,7 @@
 #include "ir/float16.hpp"
 #include "ir/scales.hpp"
 #include "numerics/affine.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

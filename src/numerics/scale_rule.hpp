@@ -1,10 +1,10 @@
-// The arithmetic of a ScaleRule for one group: see quadrant/numerics/scales.hpp for the formulas.
+// The arithmetic of a ScaleRule for one group: see quadrant/numerics/encode.hpp for the formulas.
 #pragma once
 
 #include <cstdint>
 
-#include "quadrant/numerics/scales.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "numerics/magnitudes.hpp"
-#include "quadrant/numerics/weighted_value.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0 {
 

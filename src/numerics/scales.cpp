@@ -1,5 +1,3 @@
-#include "quadrant/numerics/scales.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 #include "numerics/groups.hpp"
 #include "numerics/pieces.hpp"
 #include "numerics/scale_rule.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

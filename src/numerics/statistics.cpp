@@ -9,8 +9,8 @@
 
 #include "numerics/finite.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

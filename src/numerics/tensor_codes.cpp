@@ -1,11 +1,9 @@
-#include "quadrant/numerics/tensor_codes.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "numerics/parameters.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

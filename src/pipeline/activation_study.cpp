@@ -1,11 +1,9 @@
-#include "quadrant/pipeline/activation_study.hpp"
-
 #include <utility>
 
 #include "calibration/located.hpp"
 #include "calibration/value_errors.hpp"
 #include "pipeline/quantized_places.hpp"
-#include "quadrant/ir/real_borders.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/gather.hpp"
 
 namespace quadrant::inline v0 {

@@ -20,9 +20,7 @@
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-#include "quadrant/runtime/paired_sums.hpp"
 #include "support/counted.hpp"
 #include "support/decibels.hpp"
 

@@ -9,8 +9,8 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/diagnose.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/runtime/runtime.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -12,9 +12,9 @@
 
 #include "calibration/hash_sample.hpp"
 #include "calibration/located.hpp"
-#include "quadrant/calibration/model_hash.hpp"
-#include "quadrant/calibration/sample_part.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/support/files.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "quadrant/version.hpp"
 #include "support/content_hash.hpp"
 #include "support/input_file.hpp"

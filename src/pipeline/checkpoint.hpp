@@ -11,8 +11,8 @@
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/gather.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/support/error.hpp"
 #include "support/byte_stream.hpp"
 
 namespace quadrant::inline v0 {

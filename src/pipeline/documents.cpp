@@ -1,4 +1,4 @@
-#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/recipe/documents.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/recipe/hardware_json.hpp"
-#include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/recipe/presets.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "recipe/node_names.hpp"
 #include "support/input_file.hpp"
 #include "support/near_names.hpp"

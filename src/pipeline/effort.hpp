@@ -1,9 +1,9 @@
 // How much work a run may be: one word for what else takes several options.
 #pragma once
 
-#include "quadrant/pipeline/run_inputs.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "quadrant/engine/declare/registry.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

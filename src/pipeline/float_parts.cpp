@@ -11,7 +11,7 @@
 
 #include "ir/steep_operand.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/numerics/agreement.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

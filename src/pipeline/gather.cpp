@@ -12,8 +12,9 @@
 
 #include "pipeline/checkpoint.hpp"
 #include "pipeline/sample_parts.hpp"
-#include "quadrant/calibration/moments_file.hpp"
-#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/content_hash.hpp"
 
 namespace quadrant::inline v0 {

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/aliases.hpp"
 #include "numerics/code_limits.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/recipe/option_table.hpp"
-#include "quadrant/runtime/fold_constants.hpp"
-#include "quadrant/transforms/convert_fake_quant.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "support/counted.hpp"
 #include "support/near_names.hpp"
 #include "support/printable.hpp"

@@ -1,12 +1,11 @@
-#include "quadrant/pipeline/lower_model.hpp"
-
 #include <fmt/format.h>
 
 #include <utility>
 #include <variant>
 
-#include "quadrant/ir/real_borders.hpp"
-#include "quadrant/report/saturation.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {

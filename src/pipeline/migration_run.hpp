@@ -6,10 +6,10 @@
 #include "pipeline/scheme_run.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/second_moments.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/pipeline/run_inputs.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/run.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -9,9 +9,9 @@
 #include "pipeline/weights_of_codes.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/second_moments.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/transforms/migrate.hpp"
+#include "quadrant/transforms/equalize.hpp"
 
 namespace quadrant::inline v0 {
 

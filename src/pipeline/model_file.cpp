@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "ir/two_bits.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

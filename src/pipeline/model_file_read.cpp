@@ -1,5 +1,5 @@
 #include "pipeline/model_file_text.hpp"
-#include "quadrant/calibration/model_hash.hpp"
+#include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"

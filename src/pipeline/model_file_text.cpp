@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "quadrant/ir/text.hpp"
-#include "quadrant/pipeline/documents.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/support/files.hpp"
 #include "report/terminal_text.hpp"
 #include "support/input_file.hpp"
 

@@ -5,8 +5,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/model_file.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -8,6 +8,7 @@
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
 

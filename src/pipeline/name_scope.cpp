@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "quadrant/engine/phases/scope.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "recipe/name_pattern.hpp"
 #include "recipe/node_names.hpp"
 #include "support/near_names.hpp"

@@ -8,7 +8,7 @@
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/engine/phases/eligibility.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

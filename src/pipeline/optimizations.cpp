@@ -6,14 +6,11 @@
 #include <utility>
 
 #include "quadrant/calibration/correct_bias.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/support/left_alone.hpp"
-#include "quadrant/transforms/absorb_bias.hpp"
-#include "quadrant/transforms/correct_bias_analytic.hpp"
+#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/transforms/equalize.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
-#include "quadrant/transforms/own_biases.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

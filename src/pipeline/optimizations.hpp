@@ -9,10 +9,10 @@
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/pipeline/run_inputs.hpp"
-#include "quadrant/recipe/option_table.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/transforms/moments.hpp"
+#include "quadrant/pipeline/run.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/transforms/equalize.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -19,9 +19,10 @@
 #include "pipeline/search_checkpoint.hpp"
 #include "pipeline/search_samples.hpp"
 #include "pipeline/trial.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/transforms/migrate.hpp"
-#include "quadrant/transforms/take_instrumentation.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/support/ranks.hpp"
+#include "quadrant/transforms/equalize.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

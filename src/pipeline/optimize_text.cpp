@@ -6,7 +6,7 @@
 #include <optional>
 #include <string_view>
 
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

@@ -13,9 +13,9 @@
 
 #include "ir/scales.hpp"
 #include "numerics/coded_range.hpp"
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/numerics/agreement.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

@@ -6,10 +6,10 @@
 
 #include "pipeline/quantized_places.hpp"
 #include "quadrant/ir/type.hpp"
-#include "quadrant/numerics/float_range.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/diagnose.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

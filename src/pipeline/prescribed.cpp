@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/recipe/encodings_json.hpp"
+#include "quadrant/recipe/encodings.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

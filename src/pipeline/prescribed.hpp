@@ -8,10 +8,10 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/methods/static_affine.hpp"
-#include "quadrant/numerics/prescribed_encodings.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/recipe/encodings_file.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/encoding.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/recipe/encodings.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -4,18 +4,18 @@
 #include <utility>
 
 #include "ir/float_name.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/real_borders.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/agreement.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
-#include "quadrant/runtime/fold_constants.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/numerics/float_range.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/numerics/encoding.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -7,7 +7,7 @@
 #include "pipeline/quantized_places.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

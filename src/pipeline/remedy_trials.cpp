@@ -9,7 +9,7 @@
 #include "pipeline/cause_finder.hpp"
 #include "pipeline/quantized_places.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "recipe/name_pattern.hpp"
 #include "support/shared_items.hpp"

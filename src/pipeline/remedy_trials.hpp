@@ -13,7 +13,8 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/pipeline/diagnose.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {
 

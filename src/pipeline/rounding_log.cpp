@@ -6,6 +6,7 @@
 
 #include "numerics/moved_weight.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/shared_items.hpp"
 
 namespace quadrant::inline v0 {

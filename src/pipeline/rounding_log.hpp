@@ -4,7 +4,8 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/second_moments.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {

@@ -7,18 +7,18 @@
 #include <span>
 #include <utility>
 
+#include "engine/dealt_nodes.hpp"
 #include "pipeline/effort.hpp"
 #include "pipeline/migration_run.hpp"
 #include "pipeline/name_scope.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/rounding_log.hpp"
 #include "pipeline/scheme_run.hpp"
-#include "quadrant/calibration/model_hash.hpp"
-#include "quadrant/engine/dealt_nodes.hpp"
-#include "quadrant/engine/gains/latency_gain.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "quadrant/pipeline/weight_budget.hpp"
-#include "quadrant/transforms/take_instrumentation.hpp"
+#include "quadrant/pipeline/optimize.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

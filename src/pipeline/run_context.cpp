@@ -1,6 +1,6 @@
-#include "quadrant/pipeline/run_context.hpp"
-
 #include <utility>
+
+#include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,11 +1,10 @@
-#include "quadrant/pipeline/run_inputs.hpp"
-
 #include <utility>
 #include <vector>
 
 #include "calibration/data_set_fit.hpp"
 #include "calibration/data_set_inputs.hpp"
-#include "quadrant/pipeline/documents.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/run.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -12,9 +12,9 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/left_alone.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

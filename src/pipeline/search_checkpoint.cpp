@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "calibration/agreement_bytes.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "support/byte_stream.hpp"
 #include "support/counted.hpp"
 

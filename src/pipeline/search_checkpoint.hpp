@@ -10,7 +10,7 @@
 #include "pipeline/search_samples.hpp"
 #include "pipeline/trial.hpp"
 #include "quadrant/pipeline/optimize.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -11,10 +11,10 @@
 #include "pipeline/sample_parts.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

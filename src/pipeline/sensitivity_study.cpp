@@ -1,5 +1,3 @@
-#include "quadrant/pipeline/sensitivity_study.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +11,11 @@
 #include <unordered_map>
 #include <utility>
 
-#include "quadrant/recipe/plan_json.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/recipe/sensitivity_json.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/pipeline/gather.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/support/files.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "report/json.hpp"
 #include "support/content_hash.hpp"
 #include "support/input_file.hpp"

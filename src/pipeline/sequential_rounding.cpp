@@ -20,8 +20,8 @@
 #include "numerics/reals.hpp"
 #include "pipeline/weights_of_codes.hpp"
 #include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "support/counted.hpp"
 

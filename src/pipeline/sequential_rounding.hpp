@@ -6,8 +6,8 @@
 #include "pipeline/scheme_run.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/numerics/second_moments.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -12,11 +12,10 @@
 #include "pipeline/migration_run.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/prescribed.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/pipeline/gather.hpp"
-#include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "quadrant/calibration/compare.hpp"
-#include "quadrant/ir/real_borders.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/report/summary.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "recipe/name_pattern.hpp"
 
 namespace quadrant::inline v0 {

@@ -9,7 +9,8 @@
 #include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,11 +1,10 @@
-#include "quadrant/pipeline/weight_budget.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "pipeline/weight_meter.hpp"
+#include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {

@@ -7,8 +7,8 @@
 #include "numerics/moved_weight.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/agreement.hpp"
-#include "quadrant/numerics/tensor_codes.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/statistics.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

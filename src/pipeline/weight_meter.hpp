@@ -18,8 +18,8 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {

@@ -15,11 +15,12 @@
 #include "pipeline/optimizations.hpp"
 #include "pipeline/sequential_rounding.hpp"
 #include "quadrant/calibration/compare.hpp"
-#include "quadrant/calibration/moments_file.hpp"
+#include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/numerics/round_weights.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/gather.hpp"
+#include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/counted.hpp"
 
 namespace quadrant::inline v0 {

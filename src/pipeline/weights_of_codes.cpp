@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/recipe/recipe_rules.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/recipe/recipe.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -10,8 +10,8 @@
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/second_moments.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -4,10 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "quadrant/recipe/encodings_json.hpp"
-#include "quadrant/recipe/tensor_encoding.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::inline v0::encodings_json {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/recipe/tensor_encoding.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/recipe/encodings.hpp"
+#include "quadrant/support/error.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::inline v0::encodings_json {

@@ -1,5 +1,3 @@
-#include "quadrant/recipe/encodings_file.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/recipe/encodings_json.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "recipe/encodings_entries.hpp"
 #include "recipe/encodings_fields.hpp"
 #include "recipe/json_reader.hpp"

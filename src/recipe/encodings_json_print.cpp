@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/recipe/encodings_json.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "recipe/block_matrix.hpp"
 
 namespace quadrant::inline v0 {

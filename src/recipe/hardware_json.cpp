@@ -1,10 +1,9 @@
-#include "quadrant/recipe/hardware_json.hpp"
-
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::inline v0 {

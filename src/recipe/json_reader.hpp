@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

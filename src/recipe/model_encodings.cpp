@@ -1,5 +1,3 @@
-#include "quadrant/recipe/model_encodings.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,9 +7,10 @@
 #include <utility>
 
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/recipe/encodings.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace re2 {  // NOLINT(readability-identifier-naming): RE2's
 class RE2;

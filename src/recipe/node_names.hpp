@@ -7,7 +7,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "recipe/name_pattern.hpp"
 
 namespace quadrant::inline v0 {

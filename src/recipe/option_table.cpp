@@ -1,5 +1,3 @@
-#include "quadrant/recipe/option_table.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include "quadrant/recipe/scheme_table.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {

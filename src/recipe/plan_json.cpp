@@ -1,10 +1,9 @@
-#include "quadrant/recipe/plan_json.hpp"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,11 +1,10 @@
-#include "quadrant/recipe/presets.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
+#include "quadrant/recipe/recipe.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,5 +1,3 @@
-#include "quadrant/recipe/recipe_json.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/recipe/recipe.hpp"
 #include "recipe/json_reader.hpp"
 #include "recipe/recipe_words.hpp"
 #include "support/near_names.hpp"

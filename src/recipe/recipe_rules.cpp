@@ -1,5 +1,3 @@
-#include "quadrant/recipe/recipe_rules.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,9 +10,9 @@
 #include <utility>
 
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "recipe/name_pattern.hpp"
 #include "recipe/node_names.hpp"
 #include "support/near_names.hpp"

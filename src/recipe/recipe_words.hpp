@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,10 +1,10 @@
-#include "quadrant/recipe/scheme_choice.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
+
+#include "quadrant/recipe/scheme_table.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

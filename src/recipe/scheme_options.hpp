@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "quadrant/recipe/option_table.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -9,10 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/recipe/presets.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 #include "recipe/scheme_options.hpp"
 #include "support/near_names.hpp"
 

@@ -1,5 +1,3 @@
-#include "quadrant/recipe/sensitivity_json.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/hash_text.hpp"
 #include "recipe/json_reader.hpp"
 

@@ -1,5 +1,3 @@
-#include "quadrant/recipe/statistics_json.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/hash_text.hpp"
 #include "recipe/json_reader.hpp"
 

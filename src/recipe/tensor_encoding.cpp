@@ -1,5 +1,3 @@
-#include "quadrant/recipe/tensor_encoding.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "ir/scales.hpp"
 #include "numerics/groups.hpp"
 #include "numerics/range_encoding.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "recipe/block_matrix.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,5 +1,3 @@
-#include "quadrant/report/activation_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,9 +10,10 @@
 #include "ir/scales.hpp"
 #include "numerics/coded_range.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/real_borders.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/report/summary.hpp"
 #include "support/decibels.hpp"
 
 namespace quadrant::inline v0 {

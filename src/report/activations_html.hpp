@@ -1,7 +1,7 @@
 // The activations of a report as a part of a page.
 #pragma once
 
-#include "quadrant/report/activation_report.hpp"
+#include "quadrant/report/summary.hpp"
 #include "report/html_page.hpp"
 
 namespace quadrant::inline v0 {

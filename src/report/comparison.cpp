@@ -1,10 +1,8 @@
-#include "quadrant/report/comparison.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/agreement.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,10 +1,9 @@
-#include "quadrant/report/comparison_page.hpp"
-
 #include <fmt/format.h>
 
 #include <iterator>
 #include <vector>
 
+#include "quadrant/report/html_report.hpp"
 #include "report/activations_html.hpp"
 #include "report/agreement.hpp"
 #include "report/html_page.hpp"

@@ -1,13 +1,12 @@
-#include "quadrant/report/computation.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
+#include "ir/ops/places.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
+#include "quadrant/report/summary.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,5 +1,3 @@
-#include "quadrant/report/dot.hpp"
-
 #include <fmt/format.h>
 
 #include <boost/graph/filtered_graph.hpp>
@@ -9,6 +7,7 @@
 
 #include "quadrant/ir/bgl.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,5 +1,4 @@
-#include "quadrant/report/explanation_json.hpp"
-
+#include "quadrant/report/tables.hpp"
 #include "report/json.hpp"
 
 namespace quadrant::inline v0 {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/engine/budgets/budget_items.hpp"
-#include "quadrant/report/frontier.hpp"
+#include "quadrant/engine/budgets/budget.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/report/frontier.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "quadrant/report/tables.hpp"
 #include "report/frontier_html.hpp"
 #include "report/html_page.hpp"
 #include "report/html_text.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/report/frontier.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::inline v0 {
 

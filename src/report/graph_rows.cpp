@@ -1,11 +1,10 @@
-#include "quadrant/report/graph_rows.hpp"
-
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/report/graph_rows.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -11,9 +11,8 @@
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/report/summary.hpp"
-#include "quadrant/targets/file_choice.hpp"
 #include "quadrant/targets/placement.hpp"
-#include "quadrant/targets/saturation.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 namespace quadrant::inline v0 {
 

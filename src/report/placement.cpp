@@ -1,5 +1,3 @@
-#include "quadrant/report/placement.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,7 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "report/json.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"

@@ -1,5 +1,3 @@
-#include "quadrant/report/saturation.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/products.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/ir/operations.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/json.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"

@@ -1,8 +1,6 @@
-#include "quadrant/report/sensitivity.hpp"
-
 #include <fmt/format.h>
 
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/agreement.hpp"
 
 namespace quadrant::inline v0 {

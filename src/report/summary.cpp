@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/engine/explain/explain.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "report/weights.hpp"
 
 namespace quadrant::inline v0 {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quadrant/report/summary.hpp"
-#include "quadrant/report/table.hpp"
+#include "quadrant/report/tables.hpp"
 #include "report/json.hpp"
 #include "report/objective.hpp"
 #include "report/terminal_text.hpp"

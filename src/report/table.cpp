@@ -1,9 +1,8 @@
-#include "quadrant/report/table.hpp"
-
 #include <algorithm>
 #include <utility>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/report/tables.hpp"
+#include "quadrant/support/error.hpp"
 #include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,8 +1,8 @@
-#include "quadrant/report/value_histogram.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include "quadrant/report/summary.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "quadrant/report/value_histogram.hpp"
+#include "quadrant/report/summary.hpp"
 
 namespace quadrant::inline v0 {
 

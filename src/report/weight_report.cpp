@@ -1,5 +1,3 @@
-#include "quadrant/report/weight_report.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +10,8 @@
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/report/summary.hpp"
 #include "report/weights.hpp"
 
 namespace quadrant::inline v0 {

@@ -5,8 +5,8 @@
 
 #include "ir/scales.hpp"
 #include "quadrant/engine/phases/eligibility.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

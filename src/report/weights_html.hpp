@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/report/weight_report.hpp"
+#include "quadrant/report/summary.hpp"
 
 namespace quadrant::inline v0 {
 

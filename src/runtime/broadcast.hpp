@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -7,7 +7,7 @@
 #include <limits>
 #include <optional>
 
-#include "quadrant/ir/ops/functions.hpp"
+#include "ir/ops/functions.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0 {

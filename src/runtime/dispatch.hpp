@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/runtime/fold_constants.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,9 +8,10 @@
 #include "ir/opset.hpp"
 #include "ir/put_in_place.hpp"
 #include "ir/tensor_memory.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "runtime/half_floats.hpp"
 #include "runtime/kernels.hpp"
 

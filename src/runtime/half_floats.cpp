@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/float16.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 

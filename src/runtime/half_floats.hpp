@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,4 +1,4 @@
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

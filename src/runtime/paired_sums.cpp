@@ -1,5 +1,3 @@
-#include "quadrant/runtime/paired_sums.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +8,11 @@
 #include <utility>
 
 #include "ir/scales.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/numerics/pair_sums.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-#include "quadrant/targets/pair_orders.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "runtime/ops/convolve.hpp"
 
 namespace quadrant::inline v0 {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0 {
 

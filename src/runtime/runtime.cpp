@@ -1,6 +1,6 @@
-#include "quadrant/runtime/runtime.hpp"
-
 #include <fmt/format.h>
+
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "support/printable.hpp"
 
 namespace quadrant::inline v0::failures {

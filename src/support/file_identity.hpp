@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -3,8 +3,9 @@
 
 #include <optional>
 
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
+#include "quadrant/support/files.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {

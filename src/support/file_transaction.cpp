@@ -1,5 +1,3 @@
-#include "quadrant/support/file_transaction.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -17,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "quadrant/support/files.hpp"
 #include "support/file_identity.hpp"
 
 namespace quadrant::inline v0 {

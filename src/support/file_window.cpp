@@ -1,10 +1,10 @@
-#include "quadrant/support/file_window.hpp"
-
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <utility>
+
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

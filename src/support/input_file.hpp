@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_window.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

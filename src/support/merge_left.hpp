@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "quadrant/support/left_alone.hpp"
+#include "quadrant/support/diagnostics.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,5 +1,3 @@
-#include "quadrant/support/new_file.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,6 +10,8 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
+
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "quadrant/support/executor.hpp"
 #include "support/byte_stream.hpp"
 #include "support/saturating.hpp"
 #include "support/shared_items.hpp"

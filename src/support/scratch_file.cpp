@@ -1,5 +1,3 @@
-#include "quadrant/support/scratch_file.hpp"
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,6 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

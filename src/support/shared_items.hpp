@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 #include "quadrant/support/ranks.hpp"
 #include "support/byte_stream.hpp"
 

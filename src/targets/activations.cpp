@@ -1,14 +1,13 @@
-#include "quadrant/targets/activations.hpp"
-
 #include <algorithm>
 #include <array>
 #include <range/v3/view/reverse.hpp>
 #include <string_view>
 
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "targets/data_flow.hpp"
 
 namespace quadrant::inline v0 {

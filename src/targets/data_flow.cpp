@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

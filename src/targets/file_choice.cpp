@@ -1,10 +1,10 @@
-#include "quadrant/targets/file_choice.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
+
+#include "quadrant/targets/placement.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,14 +1,12 @@
-#include "quadrant/targets/pair_orders.hpp"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "targets/data_flow.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,5 +1,3 @@
-#include "quadrant/targets/parameters.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +9,9 @@
 
 #include "ir/packed_codes.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {

@@ -9,10 +9,10 @@
 #include <set>
 #include <utility>
 
+#include "ir/ops/functions.hpp"
 #include "ir/regions.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/functions.hpp"
-#include "quadrant/ir/topology.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {

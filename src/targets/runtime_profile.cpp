@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,5 +1,3 @@
-#include "quadrant/targets/saturation.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,8 +6,9 @@
 #include <utility>
 
 #include "ir/scales.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,5 +1,3 @@
-#include "quadrant/targets/subnets.hpp"
-
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <cstddef>
@@ -10,6 +8,8 @@
 #include <utility>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/support/ranks.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "targets/data_flow.hpp"
 
 namespace quadrant::inline v0 {

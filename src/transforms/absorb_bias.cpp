@@ -1,5 +1,3 @@
-#include "quadrant/transforms/absorb_bias.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/shape.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "transforms/reason.hpp"
 
 namespace quadrant::inline v0 {

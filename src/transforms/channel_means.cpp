@@ -6,11 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/windows.hpp"
 #include "numerics/clamp_bounds.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "transforms/channels.hpp"
 #include "transforms/expected_relu.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/transforms/moments.hpp"
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/linear_layer.hpp"
 
 namespace quadrant::inline v0 {

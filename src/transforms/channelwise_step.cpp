@@ -7,9 +7,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "transforms/channels.hpp"
 
 namespace quadrant::inline v0 {

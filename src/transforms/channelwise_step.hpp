@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/ops/normalization.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/transforms/moments.hpp"
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/linear_layer.hpp"
 #include "transforms/reason.hpp"
 

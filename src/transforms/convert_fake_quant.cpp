@@ -1,5 +1,3 @@
-#include "quadrant/transforms/convert_fake_quant.hpp"
-
 #include <string>
 #include <utility>
 
@@ -9,6 +7,7 @@
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,5 +1,3 @@
-#include "quadrant/transforms/correct_bias_analytic.hpp"
-
 #include <fmt/format.h>
 
 #include <optional>
@@ -7,7 +5,8 @@
 #include <utility>
 
 #include "numerics/reals.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/channel_means.hpp"
 #include "transforms/linear_layer.hpp"
 

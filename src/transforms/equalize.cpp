@@ -10,9 +10,9 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
 #include "ir/opset.hpp"
 #include "numerics/reals.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/layer_pairs.hpp"
 #include "transforms/range_balance.hpp"

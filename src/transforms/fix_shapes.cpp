@@ -1,5 +1,3 @@
-#include "quadrant/transforms/fix_shapes.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "ir/shape_inference.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,5 +1,3 @@
-#include "quadrant/transforms/fold_batch_norm.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,7 +9,8 @@
 #include <utility>
 
 #include "numerics/reals.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "transforms/channelwise_step.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"

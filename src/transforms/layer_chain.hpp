@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "transforms/linear_layer.hpp"
 #include "transforms/reason.hpp"
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0 {
 

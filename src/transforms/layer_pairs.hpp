@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/left_alone.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "transforms/layer_chain.hpp"
 #include "transforms/linear_layer.hpp"
 

@@ -10,7 +10,6 @@
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 #include "transforms/channels.hpp"
 #include "transforms/edits.hpp"
 

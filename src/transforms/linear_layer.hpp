@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "transforms/reason.hpp"
 
 namespace quadrant::inline v0 {

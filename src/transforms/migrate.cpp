@@ -1,5 +1,3 @@
-#include "quadrant/transforms/migrate.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/channel_axes.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"

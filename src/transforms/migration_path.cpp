@@ -8,13 +8,13 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/windows.hpp"
 #include "numerics/clamp_bounds.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"
 

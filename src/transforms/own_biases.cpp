@@ -1,8 +1,7 @@
-#include "quadrant/transforms/own_biases.hpp"
-
 #include <vector>
 
 #include "quadrant/ir/ops.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"
 

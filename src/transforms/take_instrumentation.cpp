@@ -1,5 +1,3 @@
-#include "quadrant/transforms/take_instrumentation.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,9 @@
 #include <utility>
 
 #include "ir/result_type.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

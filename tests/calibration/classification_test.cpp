@@ -1,8 +1,7 @@
-#include "quadrant/calibration/classification.hpp"
-
 #include <doctest/doctest.h>
 
 #include "calibration/helpers.hpp"
+#include "quadrant/calibration/compare.hpp"
 
 using namespace quadrant;
 using test::not_a_number;

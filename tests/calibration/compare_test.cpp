@@ -6,7 +6,7 @@
 
 #include "calibration/helpers.hpp"
 #include "calibration/memory_data.hpp"
-#include "quadrant/report/comparison.hpp"
+#include "quadrant/report/tables.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 using namespace quadrant;

@@ -1,9 +1,9 @@
-#include "quadrant/calibration/detections.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
+
+#include "quadrant/calibration/compare.hpp"
 
 using namespace quadrant;
 

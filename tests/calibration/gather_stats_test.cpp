@@ -1,5 +1,3 @@
-#include "quadrant/calibration/gather_stats.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 
 #include "calibration/memory_data.hpp"
 #include "model_text.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::test {

@@ -1,6 +1,4 @@
 // Moments of parts of the samples are those of all, through files and in any order.
-#include "quadrant/calibration/moments_file.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -14,7 +12,8 @@
 
 #include "calibration/helpers.hpp"
 #include "calibration/memory_data.hpp"
-#include "quadrant/calibration/sample_part.hpp"
+#include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 using namespace quadrant;

@@ -1,5 +1,3 @@
-#include "quadrant/calibration/sample_part.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "calibration/memory_data.hpp"
+#include "quadrant/calibration/calibrate.hpp"
 
 using namespace quadrant;
 

@@ -9,7 +9,7 @@
 
 #include "calibration/memory_data.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/recipe/sensitivity_json.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 using namespace quadrant;

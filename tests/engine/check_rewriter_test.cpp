@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/text.hpp"
 
 namespace quadrant::test {

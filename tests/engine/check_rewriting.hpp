@@ -9,7 +9,7 @@
 
 #include "engine/evaluator.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace check_rewriting {
 

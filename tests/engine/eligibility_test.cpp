@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "engine/toy_scheme.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 using namespace quadrant;
 

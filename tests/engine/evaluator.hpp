@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace evaluator {
 

@@ -1,5 +1,3 @@
-#include "quadrant/engine/gains/latency_gain.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -10,8 +8,7 @@
 #include <vector>
 
 #include "ir/build.hpp"
-#include "quadrant/engine/gains/error_table.hpp"
-#include "quadrant/engine/gains/trade_gain.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 
 using namespace quadrant;
 

@@ -1,10 +1,9 @@
-#include "quadrant/engine/phases/observer.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "engine/toy_scheme.hpp"
+#include "quadrant/engine/quantize.hpp"
 
 using namespace quadrant;
 

@@ -1,8 +1,8 @@
-#include "quadrant/engine/declare/pattern.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "quadrant/engine/declare/constraint.hpp"
 
 using namespace quadrant;
 

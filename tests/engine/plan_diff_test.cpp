@@ -1,6 +1,6 @@
-#include "quadrant/engine/explain/plan_diff.hpp"
-
 #include <doctest/doctest.h>
+
+#include "quadrant/engine/explain/explain.hpp"
 
 using namespace quadrant;
 

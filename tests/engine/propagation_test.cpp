@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/toy_scheme.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

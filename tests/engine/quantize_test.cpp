@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/toy_scheme.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 using namespace quadrant;
 

@@ -32,7 +32,7 @@
 #include "ir/forwarding_view.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace dice {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/toy_scheme.hpp"
+#include "quadrant/support/ranks.hpp"
 
 using namespace quadrant;
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 using namespace quadrant;
 

@@ -1,9 +1,8 @@
-#include "quadrant/engine/phases/scope.hpp"
-
 #include <doctest/doctest.h>
 
 #include "engine/toy_scheme.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 using namespace quadrant;
 

@@ -1,11 +1,10 @@
-#include "quadrant/engine/gains/trade_gain.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "ir/build.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 
 using namespace quadrant;
 

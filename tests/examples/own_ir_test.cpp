@@ -21,10 +21,9 @@
 #include "quadrant/engine/check_rewriter.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/to_graph.hpp"
-#include "quadrant/ir/verify.hpp"
-#include "quadrant/report/weight_report.hpp"
+#include "quadrant/report/summary.hpp"
 #include "runtime.hpp"
 
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "require.hpp"
 #include "runs.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace fuzz {
 

@@ -10,9 +10,9 @@
 
 #include "comparison.hpp"
 #include "formats.hpp"
+#include "ir/aliases.hpp"
 #include "ir/opset.hpp"
-#include "quadrant/ir/aliases.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quantize_and_write.hpp"
 #include "random_graph.hpp"
 #include "require.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/recipe/encodings_json.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "require.hpp"
 
 namespace {

@@ -6,8 +6,8 @@
 #include "quadrant/io/mlir.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/io/tflite.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quantize_and_write.hpp"
 #include "require.hpp"
 

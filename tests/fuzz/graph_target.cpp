@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quantize_and_write.hpp"
 #include "random_graph.hpp"
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/gains/latency_gain.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/recipe/hardware_json.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "require.hpp"
 
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "random_graph.hpp"
 #include "require.hpp"

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/calibration/classification.hpp"
-#include "quadrant/calibration/labels.hpp"
+#include "quadrant/calibration/compare.hpp"
 #include "quadrant/io/npy.hpp"
 #include "require.hpp"
 #include "temporary_folder.hpp"

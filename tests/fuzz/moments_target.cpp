@@ -7,7 +7,7 @@
 #include <string_view>
 #include <variant>
 
-#include "quadrant/calibration/moments_file.hpp"
+#include "quadrant/calibration/second_moments.hpp"
 #include "require.hpp"
 
 namespace {

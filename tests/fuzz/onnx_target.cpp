@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quantize_and_write.hpp"
 #include "require.hpp"
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "quadrant/io/openvino.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

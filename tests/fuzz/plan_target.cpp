@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 
-#include "quadrant/engine/explain/plan_diff.hpp"
+#include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/recipe/plan_json.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "require.hpp"
 
 namespace {

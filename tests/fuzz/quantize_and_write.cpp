@@ -6,8 +6,8 @@
 
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/io/onnx.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "require.hpp"
 #include "temporary_folder.hpp"

@@ -1,7 +1,7 @@
 // Attributes with names that operations know.
 #pragma once
 
-#include "quadrant/ir/attribute.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "random_values.hpp"
 
 namespace fuzz {

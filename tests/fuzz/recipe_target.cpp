@@ -8,8 +8,7 @@
 
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
-#include "quadrant/recipe/recipe_rules.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "require.hpp"
 
 namespace {

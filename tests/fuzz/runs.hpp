@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
 #include "random_values.hpp"
 
 namespace fuzz {

@@ -14,7 +14,7 @@
 #include "calibration/data_set_list.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "require.hpp"
 #include "temporary_folder.hpp"
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "ir/result_type.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace fuzz {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "require.hpp"
 
 namespace {

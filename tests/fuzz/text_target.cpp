@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "require.hpp"
 
 namespace {

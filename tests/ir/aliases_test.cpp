@@ -1,4 +1,4 @@
-#include "quadrant/ir/aliases.hpp"
+#include "ir/aliases.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>

@@ -1,8 +1,7 @@
-#include "quadrant/ir/attribute.hpp"
-
 #include <doctest/doctest.h>
 
 #include "build.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 using namespace quadrant;
 

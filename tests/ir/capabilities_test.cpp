@@ -1,12 +1,10 @@
-#include "quadrant/ir/capabilities.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
+#include "quadrant/ir/number_format.hpp"
 
 using namespace quadrant;
 

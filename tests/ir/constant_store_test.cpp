@@ -1,11 +1,11 @@
-#include "quadrant/ir/constant_store.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <span>
 #include <vector>
 
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "temporary_folder.hpp"
 
 namespace quadrant {

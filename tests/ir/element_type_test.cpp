@@ -1,10 +1,10 @@
-#include "quadrant/ir/element_type.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <set>
 #include <string>
+
+#include "quadrant/ir/constant.hpp"
 
 using namespace quadrant;
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 

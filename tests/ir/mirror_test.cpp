@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "ir/list_ir.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 using namespace quadrant;
 

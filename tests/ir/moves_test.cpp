@@ -1,7 +1,5 @@
 // Operations that move elements, one random node after the other, against where ONNX's text says
 // that each element comes from.
-#include "quadrant/ir/moves.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,9 +13,9 @@
 #include "build.hpp"
 #include "groups.hpp"
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

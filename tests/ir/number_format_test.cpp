@@ -10,7 +10,6 @@
 
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant {
 namespace {

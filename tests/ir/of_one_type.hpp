@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/forwarding_view.hpp"
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 
 namespace quadrant::test {
 

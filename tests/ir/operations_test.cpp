@@ -9,10 +9,8 @@
 
 #include "build.hpp"
 #include "ir/shape_inference.hpp"
-#include "quadrant/ir/moves.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 

@@ -1,11 +1,9 @@
-#include "quadrant/ir/real_borders.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "build.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

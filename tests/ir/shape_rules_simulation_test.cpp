@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace quadrant;
 

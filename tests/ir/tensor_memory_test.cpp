@@ -5,7 +5,7 @@
 #include <optional>
 #include <thread>
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 using namespace quadrant;
 

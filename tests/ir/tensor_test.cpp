@@ -1,11 +1,10 @@
-#include "quadrant/ir/tensor.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "quadrant/ir/type.hpp"
 #include "tensor_values.hpp"
 
 using namespace quadrant;

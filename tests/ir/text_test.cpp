@@ -10,7 +10,7 @@
 
 #include "build.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

@@ -1,11 +1,10 @@
-#include "quadrant/ir/to_graph.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "ir/build.hpp"
 #include "ir/forwarding_view.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"

@@ -1,11 +1,10 @@
-#include "quadrant/ir/topology.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <random>
 
 #include "build.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

@@ -7,7 +7,6 @@
 
 #include "build.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 using namespace quadrant;
 

@@ -1,10 +1,9 @@
-#include "quadrant/ir/verify.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
 
 #include "build.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
 #include "shortened.hpp"
 

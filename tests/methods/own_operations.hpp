@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/products.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace own {

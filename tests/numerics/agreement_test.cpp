@@ -1,11 +1,11 @@
-#include "quadrant/numerics/agreement.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "quadrant/numerics/statistics.hpp"
 
 using namespace quadrant;
 

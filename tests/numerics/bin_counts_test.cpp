@@ -1,8 +1,8 @@
-#include "quadrant/numerics/bin_counts.hpp"
-
 #include <doctest/doctest.h>
 
 #include <random>
+
+#include "quadrant/numerics/statistics.hpp"
 
 using namespace quadrant;
 

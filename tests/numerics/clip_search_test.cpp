@@ -82,7 +82,7 @@ double magnitude_below(const Values& values) {
   return std::max(0.0, -static_cast<double>(*std::ranges::min_element(values)));
 }
 
-// The definition of Clip::mse in quadrant/numerics/scales.hpp.
+// The definition of Clip::mse in quadrant/numerics/encode.hpp.
 double least_error(const Values& values, const ScaleRule& rule, double floor = 0, int grid = 300) {
   const double above = magnitude_above(values);
   const double below = magnitude_below(values);

@@ -1,5 +1,3 @@
-#include "quadrant/numerics/convert.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -9,8 +7,9 @@
 
 #include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/ir/constant_store.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "shortened.hpp"
 #include "temporary_folder.hpp"
 

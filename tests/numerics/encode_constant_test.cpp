@@ -1,5 +1,3 @@
-#include "quadrant/numerics/encode_constant.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,9 +9,10 @@
 #include <vector>
 
 #include "ir/scales.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 using namespace quadrant;
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace quadrant {
 namespace {

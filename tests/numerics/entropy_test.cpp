@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

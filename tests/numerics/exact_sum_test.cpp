@@ -1,5 +1,3 @@
-#include "quadrant/numerics/exact_sum.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -9,8 +9,8 @@
 #include "ir/scales.hpp"
 #include "numerics/affine.hpp"
 #include "numerics/fake_quantize.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant {
 namespace {

@@ -1,6 +1,4 @@
 // Which values an encoding is of. The methods are tested each beside its own file.
-#include "quadrant/numerics/find_encoding.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,8 +8,9 @@
 
 #include "numerics/helpers.hpp"
 #include "numerics/metrics.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/histogram.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/encoding.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/fixed_point.hpp"
+#include "numerics/fixed_point.hpp"
 
 #include <doctest/doctest.h>
 

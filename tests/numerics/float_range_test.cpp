@@ -1,5 +1,3 @@
-#include "quadrant/numerics/float_range.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant {
 namespace {

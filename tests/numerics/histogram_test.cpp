@@ -1,5 +1,3 @@
-#include "quadrant/numerics/histogram.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/statistics.hpp"
 
 namespace quadrant {
 namespace {

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -7,7 +7,7 @@
 
 #include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "ir/small_float.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
-#include "quadrant/numerics/tensor_codes.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 using namespace quadrant;
 

@@ -1,6 +1,4 @@
 // Sums of two products in 16 bits, against the instruction as Intel's manual defines it.
-#include "quadrant/numerics/pair_sums.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 
 namespace quadrant {
 namespace {

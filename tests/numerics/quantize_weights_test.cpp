@@ -11,7 +11,7 @@
 #include "ir/scales.hpp"
 #include "numerics/helpers.hpp"
 #include "numerics/kernels/targets.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

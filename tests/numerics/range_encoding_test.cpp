@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant {
 namespace {

@@ -1,5 +1,3 @@
-#include "quadrant/numerics/rounding.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 
 #include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant {
 namespace {

@@ -1,4 +1,4 @@
-#include "quadrant/numerics/scales.hpp"
+#include "ir/scales.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,9 +10,9 @@
 #include <span>
 
 #include "ir/float16.hpp"
-#include "ir/scales.hpp"
 #include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "shortened.hpp"
 
 namespace quadrant {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "tensor_values.hpp"
 
 namespace quadrant {

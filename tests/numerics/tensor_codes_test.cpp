@@ -1,5 +1,3 @@
-#include "quadrant/numerics/tensor_codes.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -8,8 +6,8 @@
 #include "ir/scales.hpp"
 #include "numerics/affine.hpp"
 #include "numerics/helpers.hpp"
-#include "quadrant/numerics/encoding_rule.hpp"
-#include "quadrant/numerics/find_encoding.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant {
 namespace {

@@ -12,11 +12,11 @@
 #include "model_text.hpp"
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 using namespace quadrant;
 using test::value_of;

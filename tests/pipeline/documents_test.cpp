@@ -1,14 +1,12 @@
-#include "quadrant/pipeline/documents.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
 #include "model_text.hpp"
+#include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "quadrant/pipeline/sensitivity_study.hpp"
-#include "quadrant/recipe/encodings_json.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quadrant;

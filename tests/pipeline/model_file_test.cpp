@@ -7,7 +7,7 @@
 #include <string>
 
 #include "model_text.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quadrant;

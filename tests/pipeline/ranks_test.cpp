@@ -1,4 +1,6 @@
 // Calls on several ranks give what they give alone, bit by bit.
+#include "quadrant/support/ranks.hpp"
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -9,12 +11,12 @@
 #include <vector>
 
 #include "model_text.hpp"
-#include "quadrant/calibration/moments_file.hpp"
+#include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/quadrant.hpp"
-#include "quadrant/recipe/sensitivity_json.hpp"
-#include "quadrant/recipe/statistics_json.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "report/json.hpp"
 #include "temporary_folder.hpp"
 #include "thread_ranks.hpp"

@@ -1,10 +1,10 @@
-#include "quadrant/pipeline/run_context.hpp"
-
 #include <doctest/doctest.h>
 
 #include <stop_token>
 #include <string>
 #include <vector>
+
+#include "quadrant/pipeline/model_file.hpp"
 
 using namespace quadrant;
 

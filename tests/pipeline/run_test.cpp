@@ -12,8 +12,7 @@
 
 #include "model_text.hpp"
 #include "quadrant/quadrant.hpp"
-#include "quadrant/recipe/encodings_json.hpp"
-#include "quadrant/recipe/model_encodings.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quadrant;

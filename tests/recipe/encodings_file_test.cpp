@@ -1,11 +1,10 @@
-#include "quadrant/recipe/encodings_file.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
 #include "quadrant/ir/text.hpp"
+#include "quadrant/recipe/encodings.hpp"
 
 namespace quadrant {
 namespace {

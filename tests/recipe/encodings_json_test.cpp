@@ -1,5 +1,3 @@
-#include "quadrant/recipe/encodings_json.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -12,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "quadrant/recipe/encodings.hpp"
 #include "recipe/text.hpp"
 #include "shortened.hpp"
 #include "temporary_folder.hpp"

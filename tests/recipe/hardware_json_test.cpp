@@ -1,5 +1,3 @@
-#include "quadrant/recipe/hardware_json.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -7,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

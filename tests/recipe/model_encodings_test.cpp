@@ -1,5 +1,3 @@
-#include "quadrant/recipe/model_encodings.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
@@ -7,6 +5,7 @@
 
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/text.hpp"
+#include "quadrant/recipe/encodings.hpp"
 
 namespace quadrant {
 namespace {

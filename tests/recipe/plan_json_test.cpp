@@ -1,10 +1,9 @@
-#include "quadrant/recipe/plan_json.hpp"
-
 #include <doctest/doctest.h>
 
 #include <limits>
 #include <string>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

@@ -1,5 +1,3 @@
-#include "quadrant/recipe/recipe_json.hpp"
-
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -7,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "quadrant/recipe/presets.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

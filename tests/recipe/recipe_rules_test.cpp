@@ -1,5 +1,3 @@
-#include "quadrant/recipe/recipe_rules.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,7 +13,7 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

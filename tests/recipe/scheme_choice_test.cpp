@@ -1,10 +1,9 @@
-#include "quadrant/recipe/scheme_choice.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "quadrant/recipe/scheme_table.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "quadrant/recipe/recipe_json.hpp"
+#include "quadrant/recipe/recipe.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

@@ -1,5 +1,3 @@
-#include "quadrant/recipe/statistics_json.hpp"
-
 #include <doctest/doctest.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/recipe/documents.hpp"
 #include "recipe/text.hpp"
 #include "tensor_values.hpp"
 

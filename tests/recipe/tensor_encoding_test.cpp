@@ -1,5 +1,3 @@
-#include "quadrant/recipe/tensor_encoding.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <string>
 
 #include "ir/scales.hpp"
+#include "quadrant/recipe/encodings.hpp"
 #include "recipe/text.hpp"
 
 namespace quadrant {

@@ -1,5 +1,3 @@
-#include "quadrant/report/activation_report.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,12 +11,13 @@
 #include <vector>
 
 #include "calibration/memory_data.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "methods/static_affine/build.hpp"
 #include "model_text.hpp"
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/report/comparison_page.hpp"
+#include "quadrant/report/html_report.hpp"
+#include "quadrant/report/summary.hpp"
 #include "report/activations_html.hpp"
 
 using namespace quadrant;

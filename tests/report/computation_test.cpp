@@ -1,6 +1,5 @@
-#include "quadrant/report/computation.hpp"
-
 #include "methods/qdq_fusion/fuse.hpp"
+#include "quadrant/report/summary.hpp"
 
 using namespace quadrant;
 

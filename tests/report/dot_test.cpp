@@ -1,11 +1,10 @@
-#include "quadrant/report/dot.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 
 #include "methods/weight_only/build.hpp"
+#include "quadrant/report/tables.hpp"
 
 using namespace quadrant;
 

@@ -1,5 +1,3 @@
-#include "quadrant/report/frontier.hpp"
-
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -7,6 +5,8 @@
 #include <regex>
 #include <string>
 #include <vector>
+
+#include "quadrant/report/tables.hpp"
 
 using namespace quadrant;
 

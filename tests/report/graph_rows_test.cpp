@@ -1,5 +1,3 @@
-#include "quadrant/report/graph_rows.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 
 #include "methods/weight_only/build.hpp"
 #include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/report/tables.hpp"
 
 using namespace quadrant;
 

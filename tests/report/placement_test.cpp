@@ -1,9 +1,8 @@
-#include "quadrant/report/placement.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 
+#include "quadrant/report/tables.hpp"
 #include "report/json.hpp"
 #include "targets/models.hpp"
 

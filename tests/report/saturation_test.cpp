@@ -1,10 +1,9 @@
-#include "quadrant/report/saturation.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
+#include "quadrant/report/tables.hpp"
 #include "report/json.hpp"
 #include "targets/models.hpp"
 

@@ -1,8 +1,8 @@
-#include "quadrant/report/sensitivity.hpp"
-
 #include <doctest/doctest.h>
 
 #include <vector>
+
+#include "quadrant/report/tables.hpp"
 
 using namespace quadrant;
 

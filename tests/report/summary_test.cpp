@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/report/explanation_json.hpp"
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant {
 namespace {

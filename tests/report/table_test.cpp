@@ -1,6 +1,6 @@
-#include "quadrant/report/table.hpp"
-
 #include <doctest/doctest.h>
+
+#include "quadrant/report/tables.hpp"
 
 namespace quadrant {
 namespace {

@@ -1,11 +1,11 @@
-#include "quadrant/report/value_histogram.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
+
+#include "quadrant/report/summary.hpp"
 
 using namespace quadrant;
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "model_text.hpp"
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "runtime/formats.hpp"
 

@@ -1,5 +1,3 @@
-#include "quadrant/runtime/fold_constants.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
@@ -7,8 +5,9 @@
 
 #include "model_text.hpp"
 #include "numerics/reals.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::test {
 namespace {

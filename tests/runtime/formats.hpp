@@ -8,7 +8,7 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 namespace quadrant::test {
 

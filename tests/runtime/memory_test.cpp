@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "model_text.hpp"
-#include "quadrant/runtime/fold_constants.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::test {

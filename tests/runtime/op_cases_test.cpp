@@ -20,7 +20,7 @@
 #include "ir/float16.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "runtime/case_graphs.hpp"
 

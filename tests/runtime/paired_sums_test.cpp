@@ -1,7 +1,5 @@
 // Products as kernels compute them that add two by two in 16 bits, against the same sums by
 // coordinates.
-#include "quadrant/runtime/paired_sums.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-#include "quadrant/support/expected.hpp"
-
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <string>
+
+#include "quadrant/support/error.hpp"
 
 using namespace quadrant;
 

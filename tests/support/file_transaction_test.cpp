@@ -1,5 +1,3 @@
-#include "quadrant/support/file_transaction.hpp"
-
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -12,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "quadrant/support/files.hpp"
 #include "support/input_file.hpp"
 #include "temporary_folder.hpp"
 

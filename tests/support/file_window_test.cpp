@@ -1,5 +1,3 @@
-#include "quadrant/support/file_window.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "quadrant/support/files.hpp"
 #include "support/input_file.hpp"
 #include "temporary_folder.hpp"
 

@@ -1,10 +1,10 @@
-#include "quadrant/support/function_ref.hpp"
-
 #include <doctest/doctest.h>
 
 #include <memory>
 #include <string>
 #include <type_traits>
+
+#include "quadrant/support/executor.hpp"
 
 using namespace quadrant;
 

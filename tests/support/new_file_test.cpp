@@ -1,5 +1,3 @@
-#include "quadrant/support/new_file.hpp"
-
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -11,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "quadrant/support/files.hpp"
 #include "temporary_folder.hpp"
 
 using namespace quadrant;

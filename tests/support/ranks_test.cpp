@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "quadrant/support/executor.hpp"
 #include "thread_ranks.hpp"
 
 using namespace quadrant;

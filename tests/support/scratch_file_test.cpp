@@ -1,11 +1,10 @@
-#include "quadrant/support/scratch_file.hpp"
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
 #include <thread>
 #include <vector>
 
+#include "quadrant/support/files.hpp"
 #include "temporary_folder.hpp"
 
 namespace quadrant {

@@ -1,9 +1,8 @@
-#include "quadrant/targets/activations.hpp"
-
 #include <doctest/doctest.h>
 
 #include "models.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 using namespace quadrant;
 

@@ -1,5 +1,3 @@
-#include "quadrant/targets/file_choice.hpp"
-
 #include <doctest/doctest.h>
 
 #include <initializer_list>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "models.hpp"
+#include "quadrant/targets/placement.hpp"
 
 using namespace quadrant;
 

@@ -1,5 +1,3 @@
-#include "quadrant/targets/pair_orders.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +6,7 @@
 
 #include "ir/build.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/targets/saturation.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 using namespace quadrant;
 

@@ -1,11 +1,10 @@
-#include "quadrant/targets/parameters.hpp"
-
 #include <doctest/doctest.h>
 
 #include <string>
 #include <vector>
 
 #include "models.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 using namespace quadrant;
 

@@ -1,6 +1,4 @@
 // Which products of a model can leave 16 bits, counted from its codes.
-#include "quadrant/targets/saturation.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "models.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 using namespace quadrant;
 

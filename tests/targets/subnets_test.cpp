@@ -1,5 +1,3 @@
-#include "quadrant/targets/subnets.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,7 +6,9 @@
 #include <vector>
 
 #include "models.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/ranks.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

@@ -1,9 +1,7 @@
-#include "quadrant/transforms/absorb_bias.hpp"
-
 #include <limits>
 
 #include "quadrant/transforms/equalize.hpp"
-#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "transforms/models.hpp"
 
 using namespace quadrant;

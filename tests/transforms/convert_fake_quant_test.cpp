@@ -1,5 +1,3 @@
-#include "quadrant/transforms/convert_fake_quant.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -8,9 +6,10 @@
 #include <vector>
 
 #include "model_text.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::test {
 namespace {

@@ -1,7 +1,6 @@
-#include "quadrant/transforms/correct_bias_analytic.hpp"
-
 #include <map>
 
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/expected_relu.hpp"
 #include "transforms/models.hpp"
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <map>
 
-#include "quadrant/transforms/fold_batch_norm.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "transforms/models.hpp"
 
 using namespace quadrant;

@@ -1,8 +1,7 @@
-#include "quadrant/transforms/fix_shapes.hpp"
-
 #include <fmt/format.h>
 
 #include "model_text.hpp"
+#include "quadrant/transforms/prepare.hpp"
 #include "transforms/models.hpp"
 
 using namespace quadrant;

@@ -1,7 +1,6 @@
-#include "quadrant/transforms/fold_batch_norm.hpp"
-
 #include <limits>
 
+#include "quadrant/transforms/prepare.hpp"
 #include "transforms/models.hpp"
 
 using namespace quadrant;

@@ -1,7 +1,6 @@
-#include "quadrant/transforms/migrate.hpp"
-
 #include <functional>
 
+#include "quadrant/transforms/equalize.hpp"
 #include "transforms/models.hpp"
 
 using namespace quadrant;

@@ -14,8 +14,8 @@
 
 #include "ir/build.hpp"
 #include "ir/opset.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::test {

@@ -1,5 +1,3 @@
-#include "quadrant/transforms/take_instrumentation.hpp"
-
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -8,8 +6,9 @@
 
 #include "ir/scales.hpp"
 #include "model_text.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/methods/static_affine.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::test {
 namespace {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::webnn {
 

@@ -14,7 +14,7 @@
 #include "io/onnx/raise.hpp"
 #include "ir/shape_inference.hpp"
 #include "operations.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "runtime/ops/cast.hpp"
 
 namespace quadrant::webnn {

@@ -7,7 +7,7 @@
 
 #include "case_file.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::webnn {
 

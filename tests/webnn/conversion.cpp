@@ -2,7 +2,7 @@
 
 #include "quadrant/io/tflite.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
-#include "quadrant/report/computation.hpp"
+#include "quadrant/report/summary.hpp"
 
 namespace quadrant::webnn {
 

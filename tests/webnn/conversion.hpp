@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::webnn {
 

@@ -6,7 +6,7 @@
 
 #include "case_file.hpp"
 #include "case_graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::webnn {
 

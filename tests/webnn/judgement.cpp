@@ -9,7 +9,7 @@
 #include "browser.hpp"
 #include "difference.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "real_operations.hpp"
 
 namespace quadrant::webnn {

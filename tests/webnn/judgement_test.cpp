@@ -8,7 +8,7 @@
 
 #include "browser.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "real_operations.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "recipe/json_reader.hpp"
 
 namespace quadrant::webnn {

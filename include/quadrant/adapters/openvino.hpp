@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0 {
 

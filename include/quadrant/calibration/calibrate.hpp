@@ -2,19 +2,43 @@
 // by.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/statistics.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
+
+// Whether two models are the same, by their contents.
+
+/// A hash of the graph's structure, names and constants, never 0: that of what was read is the same
+/// on all machines. It tells accidents apart, not attackers. Reads all constants once, on
+/// `executor` if there is one; their errors are handed on.
+[[nodiscard]] Expected<std::uint64_t> model_hash(const Graph& graph, Executor* executor = nullptr);
+
+// A part of the samples, for one of several runs that are added up.
+
+/// Of `count` parts of a data set, the one with this index.
+struct SamplePart {
+  std::size_t index = 0;
+  std::size_t count = 1;
+};
+
+/// Every `part.count`-th sample of `samples`, from `part.index` on: each sample is in one part, and
+/// parts differ by one in size. A part may be empty. `part.index` < `part.count`. Refers to
+/// `samples`.
+[[nodiscard]] std::unique_ptr<DataSet> part_of(const DataSet& samples, SamplePart part);
 
 struct WatchedValue {
   Value value;
@@ -49,5 +73,30 @@ struct CalibrateOptions {
 [[nodiscard]] Expected<StatisticsTable> calibrate(const Graph& graph, const Runtime& runtime,
                                                   const DataSet& data,
                                                   const CalibrateOptions& options = {});
+
+// Trial runs: points at which a model asks for statistics get them.
+
+struct GatherStatsOptions {
+  /// By `stats_key`: the axis along which statistics are wanted, too; from the end where negative.
+  std::map<std::string, std::int64_t, std::less<>> axes{};
+  Executor* executor = nullptr;  ///< as of CalibrateOptions
+  Sink* sink = nullptr;
+};
+
+struct GatheredStats {
+  std::int64_t gathered = 0;
+  /// Each `stats_ref` that stands as before, and each whose axis was not the same in all samples.
+  std::vector<LeftAlone> left;
+};
+
+/// Runs all samples, and replaces each `stats_ref` of the graph by the `stats` of the finite
+/// elements that were seen there. `runtime` must know `stats_ref`, as the interpreter does. The
+/// result is the same for any order of the samples and any executor. The graph needs exclusive
+/// access; it stays as it was if this fails.
+///
+/// `usage`: a key of `axes` that no `stats_ref` has; else `calibrate`'s errors.
+[[nodiscard]] Expected<GatheredStats> gather_stats(Graph& graph, const Runtime& runtime,
+                                                   const DataSet& data,
+                                                   const GatherStatsOptions& options = {});
 
 }  // namespace quadrant::inline v0

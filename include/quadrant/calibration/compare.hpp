@@ -1,23 +1,104 @@
-// Two models side by side on the same samples: a model and what quantization made of it.
+// Two models side by side on the same samples, and how often they are right.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "quadrant/calibration/classification.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/calibration/detections.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/numerics/agreement.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/numerics/statistics.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {
+
+// How often a classifier is right.
+
+/// Rows of scores whose class is known, and how many have it on top.
+struct ClassificationScore {
+  std::uint64_t rows = 0;
+  std::uint64_t top1 = 0;  ///< the class has the highest score
+  std::uint64_t top5 = 0;  ///< one of the five highest
+
+  [[nodiscard]] double top1_share() const noexcept;  ///< 0 without rows
+  [[nodiscard]] double top5_share() const noexcept;
+
+  friend bool operator==(const ClassificationScore&, const ClassificationScore&) = default;
+};
+
+/// Adds rows: `scores` are `[..., classes]`, real, with a label for each row, in order. Of equal
+/// scores the first counts as the higher; NaN as lower than all. Negative labels are passed over.
+/// `usage` when the number of labels is not that of the rows, or one is no class.
+[[nodiscard]] Expected<void> add_scores(ClassificationScore& score, const Tensor& scores,
+                                        std::span<const std::int64_t> labels);
+
+/// The class with the highest score of each row, the first of equal ones; -1 where all are NaN.
+[[nodiscard]] Expected<std::vector<std::int64_t>> top_classes(const Tensor& scores);
+
+/// How many rows of scores a tensor `[..., classes]` has.
+[[nodiscard]] std::int64_t row_count(const Tensor& scores) noexcept;
+
+// How well a detector finds what is there: mean average precision.
+
+/// Corners: x1 <= x2, y1 <= y2, in any unit.
+struct Box {
+  double x1 = 0;
+  double y1 = 0;
+  double x2 = 0;
+  double y2 = 0;
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// Area of the intersection by that of the union; 0 for boxes without area.
+[[nodiscard]] double intersection_over_union(const Box& a, const Box& b) noexcept;
+
+/// An object that is there (its score means nothing), or that a model says is there.
+struct Detection {
+  std::size_t sample = 0;
+  std::int64_t label = 0;
+  double score = 0;
+  Box box;
+};
+
+/// Of those of a sample and label that overlap by more than `overlap`, the one of the highest score
+/// stays (greedy non-maximum suppression; of equal scores, the first). Keeps the order.
+[[nodiscard]] std::vector<Detection> suppress_overlaps(std::span<const Detection> detections,
+                                                       double overlap);
+
+/// Average precision of all labels' detections whose overlap with an object is at least `overlap`:
+/// in the order of their scores (equal ones: as given), each takes the free object of its sample
+/// and label that it overlaps most, or is false. Precision is made monotone and averaged at the 101
+/// recalls 0, 0.01, ..., 1, and then over the labels that objects have (Lin et al., "Microsoft
+/// COCO: Common Objects in Context", arXiv 1405.0312; its evaluation code's rule, without areas and
+/// crowds and without a limit of detections). 0 where there are no objects.
+[[nodiscard]] double mean_average_precision(std::span<const Detection> objects,
+                                            std::span<const Detection> detections, double overlap);
+
+/// The mean of that over overlaps 0.5, 0.55, ..., 0.95.
+[[nodiscard]] double mean_average_precision(std::span<const Detection> objects,
+                                            std::span<const Detection> detections);
+
+// What is known of samples: classes, and objects in pictures.
+
+/// Classes, one for each row of scores of all samples, in order: a text file with an integer a line
+/// (lines that begin with '#' are passed over), a .npy of integers, or a .npz that holds one array
+/// of integers, or one named `labels` or `y`. `invalid_model` for another file.
+[[nodiscard]] Expected<std::vector<std::int64_t>> read_labels(const std::string& path);
+
+/// Objects: a .npz with arrays `boxes` [n, 4] (x1, y1, x2, y2), `classes` [n] and `samples` [n],
+/// the number of the image, counted from 0, that each is in. `invalid_model` for another file.
+[[nodiscard]] Expected<std::vector<Detection>> read_objects(const std::string& path);
+
+// Two models side by side on the same samples: a model and what quantization made of it.
 
 /// How a detector's outputs are read. Boxes are `[samples, n, 4]` or `[n, 4]`, scores `[..., n,
 /// classes]`, n the same in both.

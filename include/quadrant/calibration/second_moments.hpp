@@ -1,9 +1,4 @@
-// Second moments of what the layers of a model compute on: what weights are rounded by.
-//
-//   auto moments = collect_second_moments(graph, Interpreter(), data);
-//   WeightOnlyOptions options{.bits = 4};
-//   options.moments = std::make_shared<const SecondMomentsTable>(std::move(*moments));
-//   auto result = quantize_weight_only(graph, options);
+// Second moments of what the layers of a model compute on, gathered, and as files.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +6,26 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/second_moments.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/left_alone.hpp"
 
 namespace quadrant::inline v0 {
+
+// Second moments of what the layers of a model compute on: what weights are rounded by.
+//
+//   auto moments = collect_second_moments(graph, Interpreter(), data);
+//   WeightOnlyOptions options{.bits = 4};
+//   options.moments = std::make_shared<const SecondMomentsTable>(std::move(*moments));
+//   auto result = quantize_weight_only(graph, options);
 
 /// The grids that inputs of a model's layers are rounded to (SecondMoments). Runs on parts of the
 /// samples that count on the same one can be added up.
@@ -84,5 +87,37 @@ struct CollectMomentsOptions {
 [[nodiscard]] Expected<SecondMomentsTable> collect_second_moments(
     const Graph& graph, const Runtime& runtime, const DataSet& data,
     const CollectMomentsOptions& options = {});
+
+// Second moments, and the grids that they are counted on, as files: gathered by several runs, added
+// up by another, used by a third.
+//
+// Little-endian; a text or a list is its length, in 8 bytes, and its elements.
+//
+//   "QMOMENTS"  8 bytes
+//   version     u32: 1
+//   kind        u32: 0 grids, 1 moments
+//   model hash  u64: `model_hash`; 0: not known
+//   samples     u64
+//   model       text: a note for people
+//   left        u64 how many, then of each: name, reason (texts), in the order of names
+//   weights     u64 how many, then of each, in the order of names:
+//                 name (text); matrices, rows, columns (lists of i64, WeightMatrices);
+//                 steps (list of f64); of moments also counts (list of i64, of each matrix) and
+//                 sums (list of i64, SecondMoments::triangle of each matrix)
+
+/// The bytes of a file: equal contents have equal ones, whatever the order of what is left.
+[[nodiscard]] std::string print_moments(const MomentsGrid& grid);
+[[nodiscard]] std::string print_moments(const SecondMomentsTable& moments);
+
+using SavedMoments = std::variant<MomentsGrid, SecondMomentsTable>;
+
+/// Reads what `print_moments` writes; all numbers come back exactly. What is damaged, of a later
+/// version, or what no samples give is `invalid_model`, with the place in the file or the name of
+/// the weight. Memory: that of the result. Whether it is of a model, `check_moments` says.
+[[nodiscard]] Expected<SavedMoments> parse_moments(std::string_view bytes);
+
+/// That the layers of `graph` read the weights as the moments say: `usage` where they are of
+/// another model.
+[[nodiscard]] Expected<void> check_moments(const Graph& graph, const SecondMomentsTable& moments);
 
 }  // namespace quadrant::inline v0

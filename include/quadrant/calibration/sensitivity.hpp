@@ -10,11 +10,10 @@
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/runtime/runtime.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {

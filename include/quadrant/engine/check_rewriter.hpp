@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph_rewriter.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -33,7 +33,7 @@
 
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/declare/registry.hpp"
-#include "quadrant/engine/phases/rewriting.hpp"
+#include "quadrant/engine/declare/rewrite_context.hpp"
 
 namespace quadrant::inline v0::detail {
 

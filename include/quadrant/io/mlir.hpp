@@ -6,8 +6,8 @@
 #include <string>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

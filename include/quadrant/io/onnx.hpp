@@ -6,9 +6,9 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {

@@ -15,9 +15,8 @@
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/file_transaction.hpp"
-#include "quadrant/support/left_alone.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

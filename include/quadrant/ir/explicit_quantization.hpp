@@ -1,3 +1,22 @@
+// What is quantized in a model already, by types or by operators.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/type.hpp"
+
+namespace quadrant::inline v0 {
+
 // The two ways to say what is quantized: by the types of values, and by operators.
 //
 //   %y = conv(%x, %w) : codes                   types: the operation computes on codes
@@ -6,14 +25,6 @@
 //   %c = conv(%a, %b)    %y = quantize(%c)      `quantize` and `dequantize` stand around it
 //
 // The second says what the first means. It is what ONNX files hold, and what an interpreter runs.
-#pragma once
-
-#include <string_view>
-#include <unordered_map>
-
-#include "quadrant/ir/graph.hpp"
-
-namespace quadrant::inline v0 {
 
 /// The endings of names that tell a value's forms apart: its codes, what was computed before it was
 /// quantized, and its real values beside codes that keep the name. Where another value has such a
@@ -56,5 +67,46 @@ MovedCodes make_quantization_explicit(Graph& graph);
 /// name that only looks as if it had an ending, without another to compare, loses it. The result
 /// lives as long as the names of the graph's values. Linear in the uses of the node of `codes`.
 [[nodiscard]] std::string_view real_name_of(const Graph& graph, Value codes);
+
+// Parameters that came with a model, as a label that compares by what they say.
+
+/// A quantization that came with the model, known by what it says: two of the same contents are
+/// one.
+struct GivenForm {
+  /// `i8 0.05:3`: storage, scale and zero point. Of several scales: `i8 axis=0 #` and a hash of
+  /// them.
+  std::string text;
+  /// Null for a form that was parsed.
+  std::shared_ptr<const UniformType> type;
+  float scale = 1;              ///< of one that is per tensor
+  std::int64_t zero_point = 0;  ///< of one that is per tensor
+
+  /// Empty where the scales cannot be read. Reads them whole.
+  [[nodiscard]] static std::optional<GivenForm> of(std::shared_ptr<const UniformType> type);
+  /// One scale and zero point, codes of the whole range of `storage`, an integer type of at most 16
+  /// bits; real values are float32.
+  [[nodiscard]] static GivenForm per_tensor(ElementType storage, float scale,
+                                            std::int64_t zero_point);
+
+  [[nodiscard]] bool is_per_tensor() const noexcept {
+    return type->granularity.kind == Granularity::Kind::tensor;
+  }
+  [[nodiscard]] ElementType storage() const noexcept { return type->storage; }
+
+  [[nodiscard]] std::size_t hash() const noexcept { return std::hash<std::string>{}(text); }
+  [[nodiscard]] std::string print() const { return text; }
+  [[nodiscard]] static std::optional<GivenForm> parse(std::string_view text);
+  friend bool operator==(const GivenForm& a, const GivenForm& b) noexcept {
+    return a.text == b.text;
+  }
+  friend auto operator<=>(const GivenForm& a, const GivenForm& b) noexcept {
+    return a.text <=> b.text;
+  }
+};
+
+/// The form of the result of a node that only re-orders elements (transpose, reshape, squeeze,
+/// unsqueeze, flatten, identity), of operand 0 in `form`: scales of an axis go where the axis goes.
+/// Empty where they do not stay together, and, unless there is one scale, for other nodes.
+[[nodiscard]] std::optional<GivenForm> moved_form(NodeRef node, const GivenForm& form);
 
 }  // namespace quadrant::inline v0

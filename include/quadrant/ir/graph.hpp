@@ -1,16 +1,21 @@
-// The library's own graph: an arena of nodes that can be edited.
+// The library's own graph, and how other graphs become one.
 #pragma once
-
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/ir/node_spec.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
+
+// The library's own graph: an arena of nodes that can be edited.
 
 /// A graph of operations with ordered, possibly absent operands and numbered results.
 ///
@@ -130,5 +135,81 @@ class Graph final : public GraphView {
   const Capabilities* capabilities_ = nullptr;
   std::uint32_t live_ = 0;
 };
+
+/// The library's own Graph as a GraphRewriter. Refers to the graph.
+class GraphEditor final : public GraphRewriter {
+ public:
+  explicit GraphEditor(Graph& graph) noexcept : graph_(&graph) {}
+
+  [[nodiscard]] const GraphView& view() const noexcept override { return *graph_; }
+  [[nodiscard]] Expected<NodeId> emit(NodeSpec spec) override;
+  [[nodiscard]] Expected<void> set_operand(NodeId node, std::uint32_t operand,
+                                           Value value) override;
+  [[nodiscard]] Expected<void> set_type(Value value, TensorType type) override;
+  [[nodiscard]] Expected<void> set_constant(NodeId node, Constant constant,
+                                            Quantization quantization) override;
+  [[nodiscard]] Expected<void> set_value_name(Value value, std::string name) override;
+  [[nodiscard]] Expected<void> erase(NodeId node) override;
+
+ private:
+  Graph* graph_;
+};
+
+// A graph of the library that says what another IR says: for what runs models and reports on them.
+
+/// All attributes of a node, which a GraphView is asked for one by one.
+using AttributesOf = std::function<Attributes(NodeId node)>;
+
+/// The same nodes, in an order of making, with the same names, types, contents (which are shared)
+/// and rows of operations of its own. Calibration, second moments, comparisons, sensitivity and
+/// reports take it, with a `Runtime` that knows the operations; what they find is by names of
+/// values. Plans are made on `view`, which knows what the IR can hold.
+///
+/// `attributes_of`: null if no node has any. `invalid_model`: a cycle, or two values of one
+/// name. Linear; rows and sources of constants must outlive it as they do `view`.
+[[nodiscard]] Expected<Graph> to_graph(const GraphView& view, const AttributesOf& attributes_of);
+
+// Models that take and give codes, as models that take and give real values, and back.
+
+/// Whether an input, or the value of an output, is quantized.
+[[nodiscard]] bool has_coded_borders(const GraphView& graph);
+
+/// Inputs that are codes become real values, of their expressed type and with the same name, with a
+/// `quantize` behind; in front of outputs that are codes comes a `dequantize`. So the model can be
+/// fed, and compared, as the one that it was made of. All else stays. Linear.
+void make_borders_real(Graph& graph);
+
+/// The opposite: an input that `quantize` alone reads, always by the same parameters, becomes
+/// codes, and so does an output that a `dequantize` makes. Returns the inputs and outputs of real
+/// numbers that stay so, with the reason. Linear.
+[[nodiscard]] std::vector<LeftAlone> make_borders_coded(Graph& graph);
+
+// Checks that a graph keeps the rules of the IR.
+
+/// No cycles; operands exist, and `uses` lists each once; value names unique and not empty; every
+/// known operation has the operands, attributes and types that its view in `ops.hpp` promises;
+/// every quantized type keeps its rules, and its storage type is the tensor's element type; where
+/// the view has Capabilities, it says what the IR says (`check_view`), and groups of one type have
+/// one. The error names the node, and the tensor when it is about a type. Linear in the size of the
+/// graph.
+[[nodiscard]] Expected<void> verify(const GraphView& graph);
+
+/// The rules of one node alone: all but edges, names and cycles. Besides, an operator of ONNX's own
+/// has as many operands and results as one of its versions allows; graphs that were read from ONNX
+/// files, which are carried as they are, may hold others.
+[[nodiscard]] Expected<void> verify(NodeRef node);
+
+/// The rules of one quantized type for tensors of shape `shape`: codes are integers of at most 32
+/// bits, in a range of more than one inside the storage type's; they express a float type; the axis
+/// is inside the rank, blocks are not empty; scales are float32, float16 or float64, of
+/// `parameter_shape`, finite and not zero; zero points are of the storage type, as many, and inside
+/// the range. Values that are deferred are not looked at.
+[[nodiscard]] Expected<void> verify(const UniformType& type, const Shape& shape);
+
+/// The same of a format that is not uniform: besides `verify(NumberFormat)`, each of its parts is
+/// there, of its type, and of its shape where that of the tensor is known; numbers are such as
+/// their level holds; codes have 16 bits at most. In a graph, only constants have such types, and
+/// only `dequantize` reads them.
+[[nodiscard]] Expected<void> verify(const ScaledFormat& format, const Shape& shape);
 
 }  // namespace quadrant::inline v0

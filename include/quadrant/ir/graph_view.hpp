@@ -1,21 +1,84 @@
-// What the engine needs to know of a graph. Implement this for an IR of your own and the phases run
-// on it without conversion.
+// How graphs are read: attributes, the interface, arrays beside it, orders.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
-#include "quadrant/ir/attribute.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/type.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 
+// Named, typed facts about a node or a graph.
+
+/// Something a format holds and the library does not read (a subgraph, a type, unknown fields):
+/// carried through and written as it came.
+struct Opaque {
+  std::string format;  ///< who can read it, for example `onnx.graph`
+  Constant bytes;      ///< `uint8`, one-dimensional
+  friend bool operator==(const Opaque&, const Opaque&) = default;
+};
+
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
+                               std::vector<double>, std::vector<std::string>, Constant, Opaque>;
+
+/// A handful of attributes in the order in which they were set.
+class Attributes {
+ public:
+  using Entry = std::pair<std::string, Attribute>;
+
+  // Not inline: every file that hands attributes around would hold all of the variant's code.
+  Attributes() noexcept;
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept;
+  Attributes& operator=(const Attributes& other);
+  Attributes& operator=(Attributes&& other) noexcept;
+  ~Attributes();
+  Attributes(std::initializer_list<Entry> entries);
+  /// Many at once, which `set` would take quadratic time for. Of those of one name, the first.
+  explicit Attributes(std::vector<Entry> entries);
+
+  /// Null when there is none of that name.
+  [[nodiscard]] const Attribute* find(std::string_view name) const noexcept;
+  /// Adds or replaces.
+  void set(std::string name, Attribute value);
+  /// True if there was one.
+  bool erase(std::string_view name);
+
+  /// The value if it is there and of that type, else `fallback`.
+  template <class T>
+  [[nodiscard]] T get_or(std::string_view name, const T& fallback) const {
+    const Attribute* found = find(name);
+    const T* typed = found ? std::get_if<T>(found) : nullptr;
+    return typed ? *typed : fallback;
+  }
+
+  [[nodiscard]] auto begin() const noexcept { return entries_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return entries_.end(); }
+  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+
+  friend bool operator==(const Attributes& a, const Attributes& b);
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+// What the engine needs to know of a graph. Implement this for an IR of your own and the phases run
+// on it without conversion.
+
 struct Operation;    // quadrant/ir/operations.hpp
-class Capabilities;  // quadrant/ir/capabilities.hpp
+class Capabilities;  // quadrant/ir/graph_rewriter.hpp
 
 /// A node. The generation tells a node from an earlier one that had the same index.
 struct NodeId {
@@ -139,3 +202,101 @@ struct std::hash<quadrant::Value> {
     return std::hash<quadrant::NodeId>{}(value.node) * 31U + value.result;
   }
 };
+
+namespace quadrant::inline v0 {
+
+// Arrays beside a graph: one entry for each value, or for each operand of each node.
+
+/// Numbers the values of a graph from 0. Valid until the graph is edited.
+class ValueNumbering {
+ public:
+  explicit ValueNumbering(const GraphView& graph) : first_(graph.index_bound() + 1, 0) {
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      first_[i + 1] = first_[i] + (node.is_valid() ? graph.result_count(node) : 0);
+    }
+  }
+  [[nodiscard]] std::uint32_t operator()(Value value) const noexcept {
+    return first_[value.node.index] + value.result;
+  }
+  [[nodiscard]] std::uint32_t size() const noexcept { return first_.back(); }
+  /// Whether the value was there when they were numbered.
+  [[nodiscard]] bool contains(Value value) const noexcept {
+    return value.node.index + 1 < first_.size() && value.result < result_count(value.node);
+  }
+  /// As GraphView::result_count, from a flat array: passes over large graphs touch no nodes.
+  [[nodiscard]] std::uint32_t result_count(NodeId node) const noexcept {
+    return first_[node.index + 1] - first_[node.index];
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+};
+
+template <class T>
+class ValueMap {
+ public:
+  ValueMap() = default;
+  ValueMap(std::shared_ptr<const ValueNumbering> numbering, const T& initial)
+      : numbering_(std::move(numbering)), entries_(numbering_->size(), initial) {}
+
+  [[nodiscard]] T& operator[](Value value) noexcept { return entries_[(*numbering_)(value)]; }
+  [[nodiscard]] const T& operator[](Value value) const noexcept {
+    return entries_[(*numbering_)(value)];
+  }
+  [[nodiscard]] const std::shared_ptr<const ValueNumbering>& numbering() const noexcept {
+    return numbering_;
+  }
+
+ private:
+  std::shared_ptr<const ValueNumbering> numbering_;
+  std::vector<T> entries_;
+};
+
+/// One entry for each operand of each node. Valid until the graph is edited.
+template <class T>
+class OperandMap {
+ public:
+  OperandMap() = default;
+  /// `make(operand)` gives the first entry for an operand.
+  template <class Make>
+  OperandMap(const GraphView& graph, Make make) : first_(graph.index_bound() + 1, 0) {
+    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+      const NodeId node = graph.node_at(i);
+      if (node.is_valid()) {
+        for (const Value operand : graph.operands(node)) entries_.push_back(make(operand));
+      }
+      first_[i + 1] = static_cast<std::uint32_t>(entries_.size());
+    }
+  }
+
+  [[nodiscard]] std::span<T> operator[](NodeId user) noexcept {
+    return std::span(entries_).subspan(first_[user.index],
+                                       first_[user.index + 1] - first_[user.index]);
+  }
+  [[nodiscard]] std::span<const T> operator[](NodeId user) const noexcept {
+    return std::span(entries_).subspan(first_[user.index],
+                                       first_[user.index + 1] - first_[user.index]);
+  }
+
+ private:
+  std::vector<std::uint32_t> first_;
+  std::vector<T> entries_;
+};
+
+// The order in which a graph can be computed, and what needs no input for that.
+
+/// All nodes, producers before users. Linear, without recursion. A cycle is an error that names a
+/// node on it.
+[[nodiscard]] Expected<std::vector<NodeId>> topological_order(const GraphView& graph);
+
+/// The same in the order in which they were added, but each node after what it needs: new nodes
+/// come just before their first users.
+[[nodiscard]] Expected<std::vector<NodeId>> order_of_making(const GraphView& graph);
+
+/// By index of the node, 1 for constants and what is computed of constants alone. `order` is a
+/// topological order of `graph`. Linear.
+[[nodiscard]] std::vector<std::uint8_t> of_constants_alone(const GraphView& graph,
+                                                           const std::vector<NodeId>& order);
+
+}  // namespace quadrant::inline v0

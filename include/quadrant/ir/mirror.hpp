@@ -12,10 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/capabilities.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
-#include "quadrant/ir/node_spec.hpp"
 
 namespace quadrant::inline v0 {
 

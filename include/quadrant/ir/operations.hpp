@@ -1,20 +1,25 @@
-// The table of operations: what each of them is, said once, for all that ask.
+// What operations are: facts that all rooms ask for.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 
-struct Move;     // ir/moves.hpp
-struct Product;  // ir/products.hpp
+// The table of operations: what each of them is, said once, for all that ask.
+
+struct Move;     // ir/operations.hpp
+struct Product;  // ir/operations.hpp
 
 enum class Family : std::uint8_t {
   border,         ///< of the graph: inputs, constants, outputs
@@ -141,5 +146,80 @@ struct Operation {
 /// All that is true of the node; nothing of one without a row. May read a constant
 /// of one number.
 [[nodiscard]] Traits traits_of(NodeRef node);
+
+// Operations that move elements without changing them, and what becomes of groups of elements that
+// share a scale.
+
+/// Fills in, for the index `at` of an element of a result, the index `from` of the element of an
+/// operand that it is; returns the operand's number. The spans have the ranks of both.
+using Origin =
+    std::function<std::uint32_t(std::span<const std::int64_t> at, std::span<std::int64_t> from)>;
+
+struct Move {
+  /// The groups of the operand, or of each of them, whose elements are, in the results, together in
+  /// groups `wanted`. Empty when there are none, or when the node does not tell.
+  std::optional<Granularity> (*source)(NodeRef node, const Granularity& wanted);
+  /// Of result `result` of a node for which `source` found groups. May be any element that has the
+  /// same scale, where the exact one depends on run-time indices.
+  Origin (*origin)(NodeRef node, std::uint32_t result);
+  /// Why `source` finds nothing: a literal.
+  const char* refusal;
+};
+
+/// Of operations that hand on what they read, under a name of their own.
+extern const Move identity_move;
+
+/// The row of such a one: its one operand and its one result are the same.
+[[nodiscard]] constexpr Operation identity_operation(std::string_view kind) {
+  using enum Trait;
+  return {.kind = kind,
+          .family = Family::move,
+          .operands = {1, 1},
+          .results = {1, 1},
+          .traits = {stays_in_range, takes_elements, keeps_elements, keeps_order, keeps_shape},
+          .move = &identity_move};
+}
+
+/// identity, transpose, reshape, squeeze, unsqueeze, flatten, expand, slice, split, concat, and
+/// gather with groups along other axes than the one that is looked up; and what a graph's own rows
+/// say. Null for other operations.
+[[nodiscard]] const Move* find_move(NodeRef node) noexcept;
+
+/// Whether the value is a constant, or what operations of which `hands_on` is true make of
+/// constants alone. Looks through 8 of them, one behind the other, so that a chain is not walked by
+/// each of its readers.
+[[nodiscard]] bool is_known(const GraphView& graph, Value value, bool (*hands_on)(NodeRef maker));
+
+/// The type of result `result` of a node that moves so, in groups `groups`: scales and zero points
+/// come from the operands, which are quantized by now, each from where its group's first element
+/// comes from. Per tensor where the operand is.
+[[nodiscard]] Expected<std::shared_ptr<const UniformType>> moved_type(const Move& move,
+                                                                      NodeRef node,
+                                                                      std::uint32_t result,
+                                                                      const Granularity& groups);
+
+// Which operations are sums of products, and what their operands are.
+
+struct Product {
+  std::string_view kind;
+  std::uint32_t data = 0;
+  std::uint32_t weight = 1;
+  std::uint32_t bias = 2;
+  /// The axis of the weight, of shape `weight`, that the sum keeps; empty: it has none. Never null.
+  std::optional<std::int64_t> (*channel)(NodeRef node, const Shape& weight) = nullptr;
+  /// The axis of the result along which the channels are; counted from the end where negative.
+  std::int64_t result_channel = -1;
+  /// Whether codes in the scale of the products can be added to the sum. Never null.
+  bool (*adds_bias)(NodeRef node) = nullptr;
+};
+
+/// Of the operation's row. Null for other operations.
+[[nodiscard]] const Product* find_product(NodeRef node) noexcept;
+
+/// Whether it is one of images, along axes that follow batch and channels: `conv`,
+/// `conv_transpose`. The others are products of matrices.
+[[nodiscard]] constexpr bool is_convolution(const Product& product) noexcept {
+  return product.result_channel > 0;
+}
 
 }  // namespace quadrant::inline v0

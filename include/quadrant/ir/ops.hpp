@@ -1,3 +1,36 @@
+// What TensorFlow's and MLIR's fake quantizations say of one channel, or of all elements.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/support/error.hpp"
+
+namespace quadrant::inline v0 {
+
+/// The range that real numbers are taken to lie in, and the codes that are to be told apart there.
+/// numerics/fake_quantize.hpp has what follows from it.
+struct FakeQuantRange {
+  double min = 0;  ///< as float32, which MLIR's attribute is
+  double max = 0;
+  std::int64_t num_bits = 8;
+  bool narrow_range = false;  ///< without the lowest code
+  bool is_signed = false;
+
+  friend bool operator==(const FakeQuantRange&, const FakeQuantRange&) = default;
+};
+
+/// `invalid_model`: ends that are not finite or in the wrong order, other than 1 to 32 bits.
+[[nodiscard]] Expected<void> check(const FakeQuantRange& range);
+
 // Typed views of the operations that the library knows. Storage is generic (kind, operands,
 // attributes); reading is typed: `ops::Transpose{node}.perm()`.
 //
@@ -7,20 +40,6 @@
 //
 // A view that reads a list (`ranges`, `offset`) reads the attribute, or the small constant that is
 // the operand: at most 64 integers, one for each result for the sizes of a split.
-#pragma once
-
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include "quadrant/ir/fake_quant_range.hpp"
-#include "quadrant/ir/graph_view.hpp"
-#include "quadrant/support/expected.hpp"
-
-namespace quadrant::inline v0 {
 
 /// `axis`, counted from the end when negative, as an index below `rank`; empty when outside.
 [[nodiscard]] constexpr std::optional<std::int64_t> normalize_axis(std::int64_t axis,
@@ -386,7 +405,7 @@ struct Stats {
 };
 
 /// A point at which statistics are wanted, which trial runs find (MLIR's stats_ref):
-/// calibration/gather_stats.hpp. Operand: X, real numbers; the result is X. Attribute `stats_key`,
+/// calibration/calibrate.hpp. Operand: X, real numbers; the result is X. Attribute `stats_key`,
 /// a string.
 struct StatsRef {
   static constexpr std::string_view kind = "stats_ref";
@@ -408,3 +427,26 @@ struct CoupledRef {
 
 }  // namespace ops
 }  // namespace quadrant::inline v0
+
+namespace quadrant::inline v0::ops {
+
+// Operations of which no more is known than what they are called, as types: what methods are
+// registered for.
+
+template <std::size_t size>
+struct KindName {
+  // A literal becomes a template's argument: no explicit.
+  consteval KindName(const char (&text)[size]) {  // NOLINT
+    std::copy_n(text, size, characters.begin());
+  }
+  std::array<char, size> characters{};
+};
+
+/// `Kind<"kiln.dense">`
+template <KindName name>
+struct Kind {
+  static constexpr std::string_view kind{name.characters.data(), name.characters.size() - 1};
+  NodeRef node;
+};
+
+}  // namespace quadrant::inline v0::ops

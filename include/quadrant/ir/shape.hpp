@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -25,12 +25,11 @@
 #include "quadrant/engine/declare/scheme.hpp"
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/node_spec.hpp"
-#include "quadrant/ir/storages.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/left_alone.hpp"
+#include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

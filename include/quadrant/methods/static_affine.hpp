@@ -20,10 +20,9 @@
 #include "quadrant/engine/macros.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/numerics/encoding_rule.hpp"
-#include "quadrant/numerics/prescribed_encodings.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "quadrant/numerics/statistics.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -23,11 +23,10 @@
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/numerics/round_weights.hpp"
-#include "quadrant/numerics/scales.hpp"
 #include "quadrant/numerics/second_moments.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/numerics/agreement.hpp"
+#include "quadrant/numerics/statistics.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/pipeline/run_inputs.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/recipe.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

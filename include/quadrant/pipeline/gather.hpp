@@ -4,17 +4,21 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/data_set.hpp"
-#include "quadrant/calibration/sample_part.hpp"
 #include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/runtime/runtime.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/pipeline/run.hpp"
+#include "quadrant/report/summary.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -53,5 +57,43 @@ struct Gathering {
 [[nodiscard]] Expected<SecondMomentsTable> gather_moments(const Gathering& what,
                                                           const MomentsGrid* grid,
                                                           const RunContext& context);
+
+// What the quantized activations of a model are, and lose, on samples.
+
+struct ActivationStudy {
+  Comparison comparison;
+  ActivationReport activations;
+};
+
+/// `compare` of a float model with what quantization made of it, inner values included as far as
+/// those of one name have one layout, and `report_activations` of both with the float model's
+/// values on the same samples: it runs a second time for these. Values belong together by name.
+/// Errors are those of the three.
+[[nodiscard]] Expected<ActivationStudy> study_activations(const Graph& real, Graph quantized,
+                                                          const Runtime& runtime,
+                                                          const DataSet& data,
+                                                          const CompareOptions& options,
+                                                          const RunContext& context = {});
+
+// Which layer of a prepared run, quantized alone, costs how much at the outputs.
+
+struct SensitivityStudyOptions {
+  /// File of what was measured: read if it is there and of the same model, samples and options,
+  /// and written as the work goes on. Empty: none.
+  std::string cache{};
+  std::string settings{};  ///< what else tells one study from another: the runtime, say
+};
+
+/// Layers are the weights that the run would quantize, or what stands in for them; several that
+/// can only be quantized together are measured together. The most sensitive come first. Reads all
+/// constants. `impossible` where nothing is quantized.
+[[nodiscard]] Expected<std::vector<LayerSensitivity>> study_sensitivity(
+    PreparedRun& run, const Runtime& runtime, const DataSet& data,
+    const SensitivityStudyOptions& options = {});
+
+/// The study in a cache, the most sensitive layers first; fails where its outputs are not the
+/// graph's. Errors name the file.
+[[nodiscard]] Expected<std::vector<LayerSensitivity>> read_sensitivity(const std::string& path,
+                                                                       const Graph& graph);
 
 }  // namespace quadrant::inline v0

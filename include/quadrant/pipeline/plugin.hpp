@@ -8,7 +8,7 @@
 #include <string>
 
 #include "quadrant/recipe/scheme_table.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/version.hpp"
 
 #define QUADRANT_DETAIL_TEXT_OF(value) #value

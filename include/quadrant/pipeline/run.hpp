@@ -1,10 +1,4 @@
-// A recipe, run on a model: what the command does for `plan`, `explain` and `quantize`, as calls.
-//
-//   QUADRANT_TRY(auto model, read_model("model.onnx"));
-//   QUADRANT_TRY(const auto recipe, recipe_of_preset("int4-block32"));
-//   const RunRequest request{.recipe = recipe, .inputs = {.calibration = "samples"}};
-//   QUADRANT_TRY(const auto done, run(request, std::move(model)));
-//   QUADRANT_TRY(const auto written, write_model(done.quantized.graph, "small.onnx"));
+// What a run knows of one model, beside its recipe.
 #pragma once
 
 #include <functional>
@@ -15,22 +9,52 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/calibration/data_set.hpp"
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/engine/gains/gain.hpp"
-#include "quadrant/engine/gains/hardware_profile.hpp"
 #include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/constant_store.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/pipeline/documents.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
-#include "quadrant/pipeline/run_context.hpp"
-#include "quadrant/pipeline/run_inputs.hpp"
-#include "quadrant/recipe/recipe_rules.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/recipe/recipe.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
+
+struct RunInputs {
+  /// Samples (as for `open_data_set`), to find ranges on, to round weights by and to correct biases
+  /// on; or statistics that were saved, of ranges alone, where `is_statistics_file`. Empty: none.
+  std::string calibration{};
+  /// Samples in place of those files. Not owned; outlive what the run returns.
+  const DataSet* samples = nullptr;
+  /// A file of encodings (AIMET's format) that count instead of what would be found. Empty: none.
+  std::string encodings{};
+  /// A file of second moments of the model (`print_moments`), to round weights by in place of those
+  /// of the samples. Empty: none.
+  std::string moments{};
+
+  [[nodiscard]] bool has_samples() const;
+  [[nodiscard]] bool has_statistics() const;
+  /// Whether there are files that were gathered on a model, which must be this one.
+  [[nodiscard]] bool are_of_a_model() const { return has_statistics() || !moments.empty(); }
+};
+
+/// The samples that a caller names or lends, as the context says. Ends with
+/// `cancelled`, at the next sample, once its stop is asked for.
+[[nodiscard]] Expected<std::unique_ptr<DataSet>> open_samples(const RunInputs& inputs,
+                                                              const Graph& graph,
+                                                              const RunContext& context);
+
+// A recipe, run on a model: what the command does for `plan`, `explain` and `quantize`, as calls.
+//
+//   QUADRANT_TRY(auto model, read_model("model.onnx"));
+//   QUADRANT_TRY(const auto recipe, recipe_of_preset("int4-block32"));
+//   const RunRequest request{.recipe = recipe, .inputs = {.calibration = "samples"}};
+//   QUADRANT_TRY(const auto done, run(request, std::move(model)));
+//   QUADRANT_TRY(const auto written, write_model(done.quantized.graph, "small.onnx"));
 
 /// What is to be run.
 struct RunRequest {

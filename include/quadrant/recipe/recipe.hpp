@@ -1,4 +1,4 @@
-// A recipe: all that a command line says about what to quantize and how, as a value.
+// Recipes: all that a command line says about what to quantize and how, as a value and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,16 @@
 #include <string_view>
 #include <vector>
 
+#include "quadrant/engine/phases/eligibility.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/element_type.hpp"
-#include "quadrant/recipe/option_table.hpp"
-#include "quadrant/recipe/scheme_choice.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
+
+// A recipe: all that a command line says about what to quantize and how, as a value.
 
 /// What a rule is about. All that is said must hold; nothing said is everything.
 struct RuleMatch {
@@ -98,5 +101,86 @@ struct RuleSchemes {
 /// say which rule, and are `usage`.
 [[nodiscard]] Expected<void> check(const Recipe& recipe,
                                    const SchemeTable& schemes = known_schemes());
+
+// What the rules of a recipe mean for one graph.
+
+/// One rule of a recipe on one graph.
+struct RuleEffect {
+  std::vector<std::string> schemes;  ///< those it gives what it decides to; none: float
+  std::uint64_t matched = 0;         ///< nodes; constants are nodes, too
+  std::uint64_t decided = 0;         ///< of these, those that no later rule matches
+  std::vector<Value> weights;        ///< of those that it decides, the real constants
+};
+
+struct RuleDecisions {
+  std::vector<SchemeChoice> schemes;  ///< all that run, those of rules alone included
+  SchemeVetoes vetoes;                ///< for `QuantizeOptions`; reasons name the rule
+  ValueVetoes value_vetoes;           ///< the same
+  std::vector<RuleEffect> effects;    ///< of each rule
+};
+
+/// Finds what each rule matches, and what that forbids which scheme. `file` is what reasons and
+/// errors call the recipe.
+///
+/// A weight (a constant, or what is computed of constants alone) matches where it has the type and
+/// the size, and it or one of those that read it has the name, the kind and the place in the
+/// subgraph; it is given to the schemes of the last rule that does. An operation matches by its own
+/// name, kind, type of result and place, never by a size; it may use the schemes of its own last
+/// rule and those of the weights that it reads. What no rule matches may have any of the recipe's
+/// schemes. A rule that leaves in float what it names by a value, not by the operation that makes
+/// it, does so for all who read the value.
+///
+/// A rule that matches nothing, and a name of the subgraph that no value has, are `usage` errors,
+/// with near names; so is a kind that neither the graph has nor a scheme knows.
+/// `O(rules * (nodes + edges))`.
+[[nodiscard]] Expected<RuleDecisions> apply_rules(const GraphView& graph, const Recipe& recipe,
+                                                  std::string_view file,
+                                                  const SchemeTable& schemes = known_schemes());
+
+// Recipes with a name, which come with the library.
+
+struct Preset {
+  std::string_view name;
+  std::string_view text;  ///< the recipe, as `parse_recipe` reads it
+};
+
+/// Sorted by name. Lives as long as the program.
+[[nodiscard]] std::span<const Preset> presets();
+/// The preset of that name; `usage`, with near names, where there is none.
+[[nodiscard]] Expected<const Preset*> find_preset(std::string_view name);
+
+// Recipes as JSON, for people to write. docs/recipes.md describes them, docs/recipe.schema.json is
+// their JSON Schema.
+//
+//   {
+//     "format": "quadrant.recipe",
+//     "version": 1,
+//     "schemes": {
+//       "int8": {"scheme": "weight_only"},
+//       "int4": {"scheme": "weight_only", "options": {"bits": 4, "block_size": 32}}
+//     },
+//     "rules": [
+//       {"scheme": "int4"},
+//       {"match": {"name": "lm_head", "kind": "matmul"}, "scheme": "int8"},
+//       {"match": {"size": {"max_elements": 1000}}, "scheme": "float"}
+//     ]
+//   }
+
+/// The recipe as JSON text; what has its default is left out. Equal recipes give equal text.
+[[nodiscard]] std::string print_recipe(const Recipe& recipe);
+
+/// What a rule matches, as a recipe has it, on one line: `{"kind":"matmul"}`.
+[[nodiscard]] std::string print_match(const RuleMatch& match);
+
+/// Reads a recipe, and checks it (`check`). Strict, as `parse_plan` is: unknown and repeated keys,
+/// other types, unknown schemes, options and words, patterns that are no regular expressions. All
+/// are `invalid_model` with the JSON path, and the number of the rule, in the message, and near
+/// names where there are some. Schemes come out in the order of their names.
+[[nodiscard]] Expected<Recipe> parse_recipe(std::string_view text,
+                                            const SchemeTable& schemes = known_schemes());
+
+/// The JSON Schema (draft 2020-12) of what `parse_recipe` reads. It holds no model, and does not
+/// know regular expressions or which names a recipe's own schemes have.
+[[nodiscard]] std::string print_recipe_schema(const SchemeTable& schemes = known_schemes());
 
 }  // namespace quadrant::inline v0

@@ -1,27 +1,29 @@
-// A quantization as one page that a browser shows: what was decided, why, and what it cost.
-//
-//   HtmlReport report = gather_report(...).value();
-//   report.file_bytes_after = ...;  // what only the caller knows
-//   write(print_html(report));
+// Pages that a browser shows: of a quantization, and of a comparison.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/statistics.hpp"
-#include "quadrant/report/activation_report.hpp"
-#include "quadrant/report/frontier.hpp"
-#include "quadrant/report/graph_rows.hpp"
-#include "quadrant/report/weight_report.hpp"
+#include "quadrant/report/summary.hpp"
+#include "quadrant/report/tables.hpp"
 #include "quadrant/support/diagnostics.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
+
+// A quantization as one page that a browser shows: what was decided, why, and what it cost.
+//
+//   HtmlReport report = gather_report(...).value();
+//   report.file_bytes_after = ...;  // what only the caller knows
+//   write(print_html(report));
 
 /// Everything that is on the page. A plain value; it refers to nothing.
 struct HtmlReport {
@@ -72,5 +74,12 @@ struct ReportLimits {
 /// One HTML document with all that it needs inside. It makes no request, reads without scripts, and
 /// whatever names a model brings are shown as text. What was left out is said.
 [[nodiscard]] std::string print_html(const HtmlReport& report);
+
+// A Comparison as a page that a browser shows, with what its quantized values lose.
+
+/// One HTML document as of `print_html`. `title`: plain text, whatever it holds.
+[[nodiscard]] std::string print_comparison_html(std::string_view title,
+                                                const Comparison& comparison,
+                                                const ActivationReport& activations);
 
 }  // namespace quadrant::inline v0

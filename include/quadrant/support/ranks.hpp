@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0 {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string_view>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::openvino {
 

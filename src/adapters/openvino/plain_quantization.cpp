@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "adapters/openvino/cast.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/opset.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0::openvino {
 namespace {

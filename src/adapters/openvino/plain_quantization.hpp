@@ -2,7 +2,7 @@
 #pragma once
 
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::openvino {
 

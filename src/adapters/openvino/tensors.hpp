@@ -2,7 +2,7 @@
 #pragma once
 
 #include "adapters/openvino/library.hpp"
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::openvino {
 

@@ -1,5 +1,3 @@
-#include "quadrant/engine/budgets/budget_items.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +13,8 @@
 
 #include "engine/phases/sort_by_name.hpp"
 #include "ir/work.hpp"
-#include "quadrant/engine/gains/trade_gain.hpp"
+#include "quadrant/engine/budgets/budget.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

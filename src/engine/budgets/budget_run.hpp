@@ -15,7 +15,7 @@
 
 #include "engine/budgets/option_search.hpp"
 #include "quadrant/engine/budgets/budget.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,7 +1,7 @@
-#include "quadrant/engine/declare/pattern.hpp"
-
 #include <algorithm>
 #include <string_view>
+
+#include "quadrant/engine/declare/constraint.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,10 +1,10 @@
-#include "quadrant/engine/explain/plan_diff.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <map>
 #include <utility>
+
+#include "quadrant/engine/explain/explain.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,6 +1,6 @@
-#include "quadrant/engine/gains/error_table.hpp"
-
 #include <algorithm>
+
+#include "quadrant/engine/gains/gain.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -1,7 +1,6 @@
 #include "quadrant/engine/gains/gain.hpp"
 
 #include "ir/work.hpp"
-#include "quadrant/engine/gains/latency_gain.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {

@@ -1,10 +1,10 @@
-#include "quadrant/engine/gains/hardware_profile.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+
+#include "quadrant/engine/gains/gain.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

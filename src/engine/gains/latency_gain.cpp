@@ -1,5 +1,3 @@
-#include "quadrant/engine/gains/latency_gain.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <utility>
 
 #include "ir/work.hpp"
+#include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 

@@ -1,7 +1,7 @@
-#include "quadrant/engine/gains/trade_gain.hpp"
-
 #include <algorithm>
 #include <cmath>
+
+#include "quadrant/engine/gains/gain.hpp"
 
 namespace quadrant::inline v0 {
 

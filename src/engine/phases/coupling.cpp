@@ -16,8 +16,7 @@
 
 #include "engine/policies/storage_gain.hpp"
 #include "ir/exists.hpp"
-#include "quadrant/ir/capabilities.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 

@@ -2,12 +2,13 @@
 // written.
 #pragma once
 
-#include "quadrant/engine/dealt_nodes.hpp"
+#include "engine/dealt_nodes.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
-#include "quadrant/ir/constant_store.hpp"
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/support/diagnostics.hpp"
+#include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/expected.hpp"
 
 namespace quadrant::inline v0 {
 

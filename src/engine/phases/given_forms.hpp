@@ -5,8 +5,8 @@
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
 #include "quadrant/engine/quantize.hpp"
-#include "quadrant/ir/given_form.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {

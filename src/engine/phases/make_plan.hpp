@@ -1,7 +1,6 @@
 // A selection, put down by name.
 #pragma once
 
-#include "quadrant/engine/phases/parameters.hpp"
 #include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/engine/phases/selection.hpp"
 

@@ -1,5 +1,3 @@
-#include "quadrant/engine/phases/parameters.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,8 @@
 #include <boost/pending/disjoint_sets.hpp>
 #include <optional>
 #include <utility>
+
+#include "quadrant/engine/phases/selection.hpp"
 
 namespace quadrant::inline v0 {
 

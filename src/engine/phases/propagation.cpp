@@ -11,7 +11,7 @@
 #include "engine/phases/possible.hpp"
 #include "engine/policies/form_of.hpp"
 #include "engine/policies/prices.hpp"
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

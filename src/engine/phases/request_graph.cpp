@@ -1,7 +1,7 @@
-#include "quadrant/engine/phases/request_graph.hpp"
-
 #include <algorithm>
 #include <map>
+
+#include "quadrant/engine/phases/propagation.hpp"
 
 namespace quadrant::inline v0 {
 

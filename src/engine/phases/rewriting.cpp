@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ir/scales.hpp"
@@ -13,14 +16,92 @@
 
 namespace quadrant::inline v0 {
 
-std::shared_ptr<const UniformType> RewriteContext::parameters_as(Value value,
-                                                                 ConstraintId form) const {
+struct RewriteContext::Made {
+  // A value that was decided on, in one of its forms.
+  struct Form {
+    Value value;
+    ConstraintId form = float_form;
+  };
+  std::vector<NodeId> nodes;
+  std::unordered_set<std::string> node_names;  // filled when the first node is emitted
+  std::unordered_map<std::string, std::size_t> name_suffixes;  // the last one, of each name
+  std::unordered_map<Value, Value> replaced;
+  std::unordered_map<Value, Value> dequantized;  // by codes: what `dequantize` added
+  std::unordered_map<Value, Form> forms;         // of the values that phase 4 made
+
+  // What `value` is by now: made by phase 4, or there before.
+  [[nodiscard]] Form form(Value value, const Decided& decided) const {
+    const auto found = forms.find(value);
+    if (found != forms.end()) return found->second;
+    const bool is_known = decided.problem.eligibility.numbering()->contains(value);
+    return {value, is_known ? decided.selection.produced(value) : float_form};
+  }
+  std::string free_node_name(const std::string& wanted, const GraphView& graph);
+};
+
+namespace {
+
+const ConstraintTable& constraints(const Decided& decided) noexcept {
+  return decided.problem.requests.constraints();
+}
+
+// Null for floats, and for a form of another scheme.
+const void* form_of(const Decided& decided, ConstraintId form, std::uint32_t scheme) noexcept {
+  const bool is_ours = form != float_form && constraints(decided).scheme(form) == scheme;
+  return is_ours ? constraints(decided).get(form) : nullptr;
+}
+
+std::shared_ptr<const UniformType> parameters_of(const Decided& decided, Value value,
+                                                 ConstraintId form) {
   if (form == float_form) return nullptr;
-  const RequestId request = decided_->problem.requests.find(value, form);
+  const RequestId request = decided.problem.requests.find(value, form);
   const std::uint32_t group =
-      request == no_request ? ParameterTable::none : decided_->parameters.group(request);
-  if (group == ParameterTable::none) return nullptr;
-  return decided_->data.parameters[group];
+      request == no_request ? ParameterTable::none : decided.parameters.group(request);
+  return group == ParameterTable::none ? nullptr : decided.data.parameters[group];
+}
+
+}  // namespace
+
+RewriteContext::RewriteContext(GraphRewriter& graph, const Decided& decided)
+    : graph_(&graph), decided_(&decided), made_(std::make_unique<Made>()) {}
+
+RewriteContext::~RewriteContext() = default;
+
+const void* RewriteContext::erased_form(Value value) const {
+  return form_of(*decided_, made_->form(value, *decided_).form, scheme_);
+}
+
+const void* RewriteContext::erased_read(NodeRef node, std::uint32_t operand) const noexcept {
+  return form_of(*decided_, decided_->selection.read(node.id, operand), scheme_);
+}
+
+std::shared_ptr<const UniformType> RewriteContext::parameters(Value value) const {
+  const Made::Form known = made_->form(value, *decided_);
+  return parameters_of(*decided_, known.value, known.form);
+}
+
+std::shared_ptr<const UniformType> RewriteContext::erased_parameters(Value value,
+                                                                     const void* form) const {
+  const RequestGraph& requests = decided_->problem.requests;
+  const Value asked = made_->form(value, *decided_).value;
+  if (!decided_->problem.eligibility.numbering()->contains(asked)) return nullptr;
+  for (RequestId id = requests.first(asked); id != no_request; id = requests[id].next) {
+    const ConstraintId known = requests[id].constraint;
+    if (requests.constraints().equals(known, scheme_, form)) {
+      return parameters_of(*decided_, asked, known);
+    }
+  }
+  return nullptr;
+}
+
+Constant RewriteContext::prepared(NodeId node, std::size_t index) const {
+  const auto found = decided_->data.kept.find(node);
+  const bool is_kept = found != decided_->data.kept.end() && index < found->second.size();
+  return is_kept ? found->second[index] : Constant{};
+}
+
+const SharedFacts& RewriteContext::facts() const noexcept {
+  return decided_->problem.eligibility.facts(scheme_);
 }
 
 Expected<void> RewriteContext::set_quantized(Value value, Quantization type) {
@@ -34,35 +115,36 @@ Expected<Value> RewriteContext::emit(std::string_view kind, std::vector<Value> o
                                      std::string name, TensorType type, Attributes attributes) {
   NodeSpec spec;
   spec.kind = kind;
-  spec.name = free_node_name(fmt::format("{}_{}", name, kind));
+  spec.name = made_->free_node_name(fmt::format("{}_{}", name, kind), view());
   spec.operands = std::move(operands);
   spec.results.push_back({std::move(name), std::move(type)});
   spec.attributes = std::move(attributes);
   return add(std::move(spec));
 }
 
-// Names of nodes need not be unique, but some runtimes refuse two of one name.
-std::string RewriteContext::free_node_name(const std::string& wanted) {
-  if (node_names_.empty()) {
-    const GraphView& graph = view();
+// `wanted`, or with a number behind it. Names of nodes need not be unique, but some runtimes refuse
+// two of one name.
+std::string RewriteContext::Made::free_node_name(const std::string& wanted,
+                                                 const GraphView& graph) {
+  if (node_names.empty()) {
     for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
       const NodeId node = graph.node_at(i);
-      if (node.is_valid()) node_names_.emplace(graph.name(node));
+      if (node.is_valid()) node_names.emplace(graph.name(node));
     }
   }
   std::string name = wanted;
-  if (node_names_.insert(name).second) return name;
+  if (node_names.insert(name).second) return name;
   // From where the last search ended: many nodes may want one name.
-  std::size_t& suffix = name_suffixes_[wanted];
+  std::size_t& suffix = name_suffixes[wanted];
   do {
     name = fmt::format("{}_{}", wanted, ++suffix);
-  } while (!node_names_.insert(name).second);
+  } while (!node_names.insert(name).second);
   return name;
 }
 
 Expected<Value> RewriteContext::dequantize(Value quantized) {
   const TensorType real = view().type(quantized).expressed();
-  Value& known = dequantized_[quantized];
+  Value& known = made_->dequantized[quantized];
   // A rewriter may have erased it, or given the codes another type since.
   const bool is_there = !known.is_absent() && view().node_at(known.node.index) == known.node &&
                         std::ranges::equal(view().operands(known.node), std::array{quantized});
@@ -96,14 +178,14 @@ Expected<Value> RewriteContext::emit_constant(std::string name, Constant content
 
 Expected<Value> RewriteContext::add(NodeSpec spec) {
   QUADRANT_TRY(const NodeId node, graph_->emit(std::move(spec)));
-  emitted_.push_back(node);
+  made_->nodes.push_back(node);
   return Value{node};
 }
 
 Expected<void> RewriteContext::replace(Value value, Value made) {
   QUADRANT_CHECK(graph_->replace_uses(value, made, made.node));
-  replaced_[value] = made;
-  made_[made] = decided(value);
+  made_->replaced[value] = made;
+  made_->forms[made] = made_->form(value, *decided_);
   return {};
 }
 
@@ -120,8 +202,8 @@ Expected<void> RewriteContext::take_place(Value value, Value made, std::string_v
 }
 
 Value RewriteContext::current(Value value) const {
-  for (auto found = replaced_.find(value); found != replaced_.end();
-       found = replaced_.find(value)) {
+  const auto& replaced = made_->replaced;
+  for (auto found = replaced.find(value); found != replaced.end(); found = replaced.find(value)) {
     value = found->second;
   }
   return value;
@@ -171,8 +253,9 @@ class Rewriting {
   // Of these, of what was emitted and of what was replaced, whatever has no user: a replaced node
   // that never had one may not fit its operands any more.
   Expected<void> erase_unused(std::set<NodeId> used) {
-    used.insert(context_.emitted_.begin(), context_.emitted_.end());
-    for (const auto& [value, made] : context_.replaced_) used.insert(value.node);
+    const RewriteContext::Made& made = *context_.made_;
+    used.insert(made.nodes.begin(), made.nodes.end());
+    for (const auto& [value, instead] : made.replaced) used.insert(value.node);
     std::vector<NodeId> candidates(used.begin(), used.end());
     std::erase_if(candidates, [&](NodeId node) { return !graph_.view().uses(node).empty(); });
     while (!candidates.empty()) {
@@ -278,7 +361,7 @@ class Rewriting {
       if (next_->value != converted) real = Value{};
       converted = next_->value;
       QUADRANT_TRY(const Value made, convert(*next_, real));
-      context_.made_[made] = {next_->value, next_->to};
+      context_.made_->forms[made] = {next_->value, next_->to};
       if (next_->to == float_form) real = made;
       for (const Use& use : next_->readers) {
         QUADRANT_CHECK(graph_.set_operand(use.user, use.operand, made));

@@ -1,13 +1,12 @@
-#include "quadrant/engine/phases/scope.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <range/v3/view/reverse.hpp>
 
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

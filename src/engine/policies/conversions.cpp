@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {

@@ -1,6 +1,6 @@
 #include "engine/policies/factor_graph.hpp"
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -7,7 +7,7 @@
 #include "engine/policies/elimination.hpp"
 #include "engine/policies/factor_graph.hpp"
 #include "quadrant/engine/gains/gain.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

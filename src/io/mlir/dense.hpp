@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "quadrant/ir/constant.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 

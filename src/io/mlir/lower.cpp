@@ -12,8 +12,8 @@
 #include "io/mlir/text.hpp"
 #include "ir/opset.hpp"
 #include "numerics/reals.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {

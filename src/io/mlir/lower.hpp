@@ -12,7 +12,7 @@
 
 #include "io/mlir/region.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 #include "support/refusals.hpp"
 
 namespace quadrant::inline v0::mlir_ir {

@@ -8,10 +8,10 @@
 #include "io/mlir/failure.hpp"
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {

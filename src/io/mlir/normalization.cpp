@@ -1,5 +1,5 @@
 // Normalizations: by numbers that were learned, by mean and deviation, by the sum of powers of e.
-#include "quadrant/ir/ops/normalization.hpp"
+#include "ir/ops/normalization.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
 #include "io/mlir/windows.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {

@@ -9,8 +9,8 @@
 #include "io/mlir/failure.hpp"
 #include "io/mlir/rules.hpp"
 #include "io/mlir/text.hpp"
+#include "ir/ops/reductions.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 

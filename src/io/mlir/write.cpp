@@ -1,14 +1,14 @@
 // Graphs to files.
 #include "io/mlir/failure.hpp"
 #include "io/mlir/lower.hpp"
+#include "ir/aliases.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
 #include "ir/known_integers.hpp"
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/io/mlir.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace mlir_ir {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/npy/input.hpp"
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::npy {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/support/assert.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::npy {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/npy/input.hpp"
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/shape.hpp"
 
 namespace quadrant::inline v0::npy {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::npy {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "io/npy/array.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/files.hpp"
 #include "support/input_file.hpp"
 
 namespace quadrant::inline v0 {

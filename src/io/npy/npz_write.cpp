@@ -11,7 +11,7 @@
 #include "io/npy/array.hpp"
 #include "io/npy/zip.hpp"
 #include "quadrant/io/npy.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace npy {

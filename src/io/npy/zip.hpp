@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::npy {
 

@@ -4,7 +4,7 @@
 #include "io/onnx/rope.hpp"
 #include "io/onnx/source.hpp"
 #include "io/onnx/subgraph.hpp"
-#include "quadrant/ir/attribute.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::onnx {
 

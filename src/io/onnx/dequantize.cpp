@@ -15,11 +15,11 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "io/onnx/write_graph.hpp"
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/two_bits.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

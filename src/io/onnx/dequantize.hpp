@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "ir/ops/codes.hpp"
 #include "quadrant/ir/graph.hpp"
-#include "quadrant/ir/ops/codes.hpp"
 
 namespace quadrant::inline v0::onnx {
 

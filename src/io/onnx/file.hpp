@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "io/onnx/wire.hpp"
-#include "quadrant/ir/attribute.hpp"
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "support/input_file.hpp"
 
 namespace quadrant::inline v0::onnx {

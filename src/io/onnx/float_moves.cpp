@@ -14,8 +14,8 @@
 #include "io/onnx/failure.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -10,7 +10,6 @@
 
 #include "io/onnx/names.hpp"
 #include "io/onnx/source.hpp"
-#include "quadrant/ir/attribute.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::onnx {

@@ -14,8 +14,8 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/raise.hpp"
 #include "io/onnx/unused.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -17,7 +17,6 @@
 #include "ir/packed_codes.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

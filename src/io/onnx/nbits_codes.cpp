@@ -6,7 +6,7 @@
 
 #include "numerics/kernels/pack.hpp"
 #include "numerics/kernels/transpose.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "io/onnx/names.hpp"
 #include "io/onnx/source.hpp"
-#include "quadrant/ir/node_spec.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace quadrant::inline v0::onnx {
 

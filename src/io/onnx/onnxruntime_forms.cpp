@@ -14,14 +14,13 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/raise.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/windows.hpp"
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
 #include "numerics/code_sign.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -6,8 +6,8 @@
 #include "io/onnx/opset_rules.hpp"
 #include "io/onnx/replacement.hpp"
 #include "ir/float16.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -6,7 +6,7 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/opset_rules.hpp"
 #include "ir/regions.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

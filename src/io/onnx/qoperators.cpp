@@ -11,12 +11,12 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
 #include "io/onnx/raise.hpp"
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/windows.hpp"
 #include "ir/scales.hpp"
 #include "numerics/clamp_bounds.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/ir/products.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "targets/kernels/onnxruntime.hpp"
 
 namespace quadrant::inline v0::onnx {

@@ -7,14 +7,13 @@
 #include <unordered_set>
 
 #include "io/onnx/element.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/regions.hpp"
 #include "ir/shape_inference.hpp"
 #include "numerics/code_limits.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -16,7 +16,7 @@
 #include "io/onnx/tensor.hpp"
 #include "io/onnx/value_info.hpp"
 #include "ir/regions.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -9,10 +9,10 @@
 #include "io/onnx/raise.hpp"
 #include "io/onnx/small_float_operators.hpp"
 #include "io/onnx/small_floats.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/regions.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/moves.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -16,12 +16,11 @@
 #include "io/onnx/opset.hpp"
 #include "io/onnx/raise.hpp"
 #include "io/onnx/small_floats.hpp"
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

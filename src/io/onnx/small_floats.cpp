@@ -17,14 +17,13 @@
 #include "io/onnx/names.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/raise.hpp"
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/regions.hpp"
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/scaled_format.hpp"
 
 namespace quadrant::inline v0::onnx {
 

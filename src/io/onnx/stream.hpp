@@ -7,7 +7,6 @@
 
 #include "io/onnx/rope.hpp"
 #include "quadrant/support/executor.hpp"
-#include "quadrant/support/function_ref.hpp"
 #include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0::onnx {

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "numerics/pieces.hpp"
-#include "quadrant/support/assert.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

@@ -28,7 +28,8 @@
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "support/file_on_ranks.hpp"
 
 namespace quadrant::inline v0 {

@@ -14,7 +14,7 @@
 #include "io/onnx/value_info.hpp"
 #include "io/onnx/written_names.hpp"
 #include "ir/regions.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {

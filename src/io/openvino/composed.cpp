@@ -7,8 +7,8 @@
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

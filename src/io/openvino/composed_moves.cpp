@@ -5,8 +5,8 @@
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

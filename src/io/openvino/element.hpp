@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/number_format.hpp"
 
 namespace quadrant::inline v0::openvino_ir {

@@ -1,5 +1,5 @@
 // What computes one element from one element of each operand: as OpenVINO and as ONNX have it.
-#include "quadrant/ir/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
 
 #include <fmt/format.h>
 

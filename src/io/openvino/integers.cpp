@@ -10,8 +10,9 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
+#include "ir/ops/codes.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
+#include "quadrant/support/ranks.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

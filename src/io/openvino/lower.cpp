@@ -18,9 +18,9 @@
 #include "ir/known_integers.hpp"
 #include "ir/opset.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -9,10 +9,10 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "numerics/clamp_bounds.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

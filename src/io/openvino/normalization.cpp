@@ -1,6 +1,6 @@
 // Normalizations: by numbers that were learned, and by the mean and deviation or the norm of what
 // is normalized.
-#include "quadrant/ir/ops/normalization.hpp"
+#include "ir/ops/normalization.hpp"
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@
 #include "io/openvino/filled.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/reductions.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "io/openvino/element.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -9,8 +9,8 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/places.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

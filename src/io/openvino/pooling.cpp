@@ -9,8 +9,8 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "io/openvino/windows.hpp"
+#include "ir/ops/windows.hpp"
 #include "numerics/reals.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::openvino_ir {

@@ -11,7 +11,7 @@
 #include "io/openvino/rules.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

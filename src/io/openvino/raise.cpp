@@ -18,9 +18,9 @@
 #include "ir/opset.hpp"
 #include "ir/shape_inference.hpp"
 #include "numerics/reals.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

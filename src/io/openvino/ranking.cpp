@@ -6,10 +6,10 @@
 #include "io/openvino/element.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -10,10 +10,9 @@
 
 #include "io/openvino/failure.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -7,13 +7,12 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
 #include "numerics/reals.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -10,10 +10,10 @@
 #include "io/openvino/chain.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/places.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

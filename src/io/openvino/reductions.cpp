@@ -1,6 +1,6 @@
 // What makes one element of all along some axes, and what spreads such sums again: softmax, running
 // sums.
-#include "quadrant/ir/ops/reductions.hpp"
+#include "ir/ops/reductions.hpp"
 
 #include <fmt/format.h>
 
@@ -12,11 +12,11 @@
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {

@@ -5,13 +5,13 @@
 #include "io/openvino/lower.hpp"
 #include "io/openvino/odd_codes.hpp"
 #include "io/openvino/real_moves.hpp"
+#include "ir/aliases.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/io/openvino.hpp"
-#include "quadrant/ir/aliases.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace openvino_ir {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "io/tflite/schema.hpp"
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0::tflite {
 

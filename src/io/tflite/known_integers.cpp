@@ -4,11 +4,11 @@
 #include <array>
 #include <string_view>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/places.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -10,8 +10,8 @@
 #include "io/tflite/rules.hpp"
 #include "ir/result_type.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -9,14 +9,13 @@
 #include "io/tflite/lower.hpp"
 #include "io/tflite/raw_operator.hpp"
 #include "io/tflite/rules.hpp"
+#include "ir/ops/places.hpp"
 #include "ir/result_type.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/moves.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/topology.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -10,11 +10,11 @@
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raw_operator.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "ir/opset.hpp"
 #include "ir/scales.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/verify.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

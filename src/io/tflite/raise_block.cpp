@@ -3,8 +3,8 @@
 
 #include "io/tflite/failure.hpp"
 #include "io/tflite/steps.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -4,11 +4,11 @@
 
 #include "io/tflite/failure.hpp"
 #include "io/tflite/steps.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -5,10 +5,10 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/raise.hpp"
 #include "io/tflite/steps.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

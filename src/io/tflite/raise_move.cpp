@@ -6,10 +6,10 @@
 #include "io/tflite/lower.hpp"
 #include "io/tflite/raise.hpp"
 #include "io/tflite/steps.hpp"
-#include "quadrant/ir/given_form.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -8,12 +8,12 @@
 #include "io/tflite/raise.hpp"
 #include "io/tflite/rules.hpp"
 #include "io/tflite/steps.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/reductions.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

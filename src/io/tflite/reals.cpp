@@ -5,7 +5,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/spread.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

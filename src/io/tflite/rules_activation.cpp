@@ -6,10 +6,10 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/number.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
 #include "ir/opset.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

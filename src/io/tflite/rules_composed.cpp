@@ -6,9 +6,9 @@
 #include "io/tflite/chain.hpp"
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "numerics/elementary_fake_quantize.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

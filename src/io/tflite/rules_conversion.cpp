@@ -4,9 +4,9 @@
 #include "io/tflite/affine.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/rules.hpp"
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -6,10 +6,10 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
 #include "targets/kernels/litert_rules.hpp"
 
 namespace quadrant::inline v0::tflite {

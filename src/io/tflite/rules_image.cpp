@@ -6,10 +6,10 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/resampling.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "ir/opset.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {

@@ -6,11 +6,11 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {

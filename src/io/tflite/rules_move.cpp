@@ -7,9 +7,9 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/number.hpp"
 #include "io/tflite/rules.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0::tflite {

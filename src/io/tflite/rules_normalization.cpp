@@ -6,8 +6,8 @@
 #include "io/tflite/chain.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/rules.hpp"
+#include "ir/ops/normalization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

@@ -6,7 +6,7 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/window.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

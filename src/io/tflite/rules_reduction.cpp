@@ -5,9 +5,9 @@
 #include "io/tflite/chain.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/rules.hpp"
+#include "ir/ops/reductions.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::tflite {
 namespace {

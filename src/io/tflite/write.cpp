@@ -1,14 +1,14 @@
 // Graphs to files.
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
+#include "ir/aliases.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/fold_moves.hpp"
 #include "ir/scales.hpp"
 #include "numerics/code_sign.hpp"
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/io/tflite.hpp"
-#include "quadrant/ir/aliases.hpp"
-#include "quadrant/support/file_transaction.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "ir/operations/row.hpp"
+#include "ir/ops/codes.hpp"
 #include "ir/packed_codes.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "ir/operations/row.hpp"
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "ir/operations/row.hpp"
-#include "quadrant/ir/ops/functions.hpp"
+#include "ir/ops/functions.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ir/operations/row.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
+#include "ir/ops/normalization.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ir/operations/row.hpp"
-#include "quadrant/ir/ops/places.hpp"
+#include "ir/ops/places.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ir/operations/row.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
+#include "ir/ops/reductions.hpp"
 
 namespace quadrant::inline v0::detail {
 

@@ -5,9 +5,7 @@
 #include <vector>
 
 #include "ir/shape_rules.hpp"
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/ir/products.hpp"
 
 namespace quadrant::inline v0::detail {
 
@@ -76,7 +74,7 @@ constexpr Operation stretched(std::string_view kind, Count operands,
   return elementwise(kind, operands, infer, {Trait::stretches});
 }
 
-// moves_rules.cpp
+// operations_moves.cpp
 extern const Move transpose_move;
 extern const Move reshape_move;
 extern const Move expand_move;

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ir/operations/row.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "ir/ops/windows.hpp"
 
 namespace quadrant::inline v0::detail {
 

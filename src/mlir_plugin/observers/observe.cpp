@@ -16,10 +16,10 @@
 #include <utility>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 #include "quadrant/numerics/statistics.hpp"
-#include "quadrant/recipe/statistics_json.hpp"
-#include "quadrant/support/new_file.hpp"
+#include "quadrant/recipe/documents.hpp"
+#include "quadrant/support/files.hpp"
 
 namespace {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "numerics/parameters.hpp"
-#include "quadrant/ir/tensor.hpp"
 #include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::interpreted {

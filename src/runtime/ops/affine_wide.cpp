@@ -7,8 +7,8 @@
 #include "ir/scales.hpp"
 #include "numerics/affine.hpp"
 #include "numerics/groups.hpp"
-#include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/rounding.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/encoding.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/cast.hpp"
 

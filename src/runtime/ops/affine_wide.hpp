@@ -1,7 +1,6 @@
 // Tensors of real values as tensors of codes, and back, where float32 and int32 are too narrow.
 #pragma once
 
-#include "quadrant/ir/tensor.hpp"
 #include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::interpreted {

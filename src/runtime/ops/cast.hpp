@@ -1,7 +1,7 @@
 // Elements of one type as elements of another.
 #pragma once
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -2,7 +2,7 @@
 // of 8-bit numbers that fits into memory.
 #pragma once
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

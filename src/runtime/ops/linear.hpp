@@ -3,9 +3,9 @@
 
 #include <array>
 
+#include "ir/ops/codes.hpp"
+#include "ir/ops/functions.hpp"
 #include "ir/packed_codes.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/functions.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {

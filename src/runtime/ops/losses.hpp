@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "quadrant/ir/ops/functions.hpp"
+#include "ir/ops/functions.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {

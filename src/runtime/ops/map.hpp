@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/executor.hpp"
 #include "runtime/broadcast.hpp"
 #include "runtime/dispatch.hpp"
 

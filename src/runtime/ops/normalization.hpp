@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "quadrant/ir/ops/normalization.hpp"
+#include "ir/ops/normalization.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "quadrant/runtime/kernel.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "quadrant/ir/ops/windows.hpp"
+#include "ir/ops/windows.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {

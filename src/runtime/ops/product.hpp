@@ -1,7 +1,7 @@
 // What products of matrices are made of.
 #pragma once
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -3,9 +3,9 @@
 // themselves.
 #include "ir/scales.hpp"
 #include "numerics/fake_quant_type.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/ops/affine.hpp"
 #include "runtime/ops/affine_wide.hpp"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

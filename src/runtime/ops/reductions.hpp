@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {

@@ -1,7 +1,7 @@
 // Weighted sums of neighbouring elements along one axis.
 #pragma once
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 #include "runtime/ops/resized_axis.hpp"
 
 namespace quadrant::inline v0::interpreted {

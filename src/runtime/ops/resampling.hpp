@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/windows.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/windows.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {

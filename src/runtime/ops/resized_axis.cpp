@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "runtime/ops/curves.hpp"
 
 namespace quadrant::inline v0::interpreted {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/tensor_memory.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

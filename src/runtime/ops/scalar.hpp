@@ -1,7 +1,7 @@
 // One number as a tensor.
 #pragma once
 
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "quadrant/runtime/kernel.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "quadrant/runtime/kernel.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0::interpreted {
 

@@ -8,7 +8,6 @@
 
 #include "ir/work.hpp"
 #include "numerics/clamp_bounds.hpp"
-#include "quadrant/ir/moves.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 

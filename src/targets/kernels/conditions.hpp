@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0::target_kernels {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "quadrant/ir/element_type.hpp"
+#include "quadrant/ir/constant.hpp"
 
 namespace quadrant::inline v0::target_kernels {
 

@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "quadrant/ir/given_form.hpp"
+#include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/ir/storages.hpp"
 #include "targets/kernels/conditions.hpp"
 #include "targets/kernels/fixed_results.hpp"
 

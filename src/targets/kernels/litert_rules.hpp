@@ -3,12 +3,12 @@
 
 #include <array>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/normalization.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "targets/kernels/kernel_rule.hpp"
 #include "targets/kernels/litert.hpp"
 

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ir/ops/codes.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/windows.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/codes.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/windows.hpp"
 #include "targets/kernels/kernel_rule.hpp"
 
 namespace quadrant::inline v0::target_kernels::onnxruntime {

@@ -6,13 +6,13 @@
 #include <span>
 #include <string_view>
 
+#include "ir/ops/elementwise.hpp"
+#include "ir/ops/places.hpp"
+#include "ir/ops/reductions.hpp"
+#include "ir/ops/windows.hpp"
+#include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/ops/elementwise.hpp"
-#include "quadrant/ir/ops/places.hpp"
-#include "quadrant/ir/ops/reductions.hpp"
-#include "quadrant/ir/ops/windows.hpp"
-#include "quadrant/ir/storages.hpp"
-#include "quadrant/numerics/encoding_rule.hpp"
+#include "quadrant/numerics/encoding.hpp"
 
 namespace quadrant::inline v0::target_kernels::openvino {
 

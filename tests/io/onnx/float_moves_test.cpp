@@ -6,8 +6,8 @@
 #include <string>
 
 #include "io/onnx/failure.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

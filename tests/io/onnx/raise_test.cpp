@@ -4,9 +4,9 @@
 
 #include "model_helpers.hpp"
 #include "model_text.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace onnx_test;
 using test::count_of_kind;

@@ -1,8 +1,8 @@
 // Models to graphs.
 #include "model_helpers.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace onnx_test;
 

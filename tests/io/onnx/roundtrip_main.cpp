@@ -11,8 +11,7 @@
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/scales.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace {
 

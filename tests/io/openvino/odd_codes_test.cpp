@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "model_text.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 
 namespace quadrant::test {
 namespace {

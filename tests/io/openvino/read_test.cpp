@@ -3,8 +3,8 @@
 #include <pugixml.hpp>
 
 #include "ir_text.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 
 using namespace openvino_test;
 using Kinds = std::vector<std::string>;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "graph_helpers.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "shortened.hpp"
 
 namespace {

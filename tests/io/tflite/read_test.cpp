@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "graph_helpers.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "shortened.hpp"
 
 using namespace tflite_test;

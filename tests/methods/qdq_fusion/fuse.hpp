@@ -11,7 +11,7 @@
 #include "model_text.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
-#include "quadrant/ir/verify.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/methods/qdq_fusion.hpp"
 
 namespace quadrant::test {

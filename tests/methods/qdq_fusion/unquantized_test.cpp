@@ -3,7 +3,7 @@
 #include <string>
 
 #include "methods/qdq_fusion/fuse.hpp"
-#include "quadrant/transforms/convert_fake_quant.hpp"
+#include "quadrant/transforms/prepare.hpp"
 
 namespace quadrant::test {
 namespace {

@@ -17,8 +17,8 @@
 #include "model_text.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/static_affine.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 

@@ -12,7 +12,7 @@
 
 #include "build.hpp"
 #include "ir/scales.hpp"
-#include "quadrant/ir/topology.hpp"
+#include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::test {
 

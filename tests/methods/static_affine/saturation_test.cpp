@@ -5,7 +5,7 @@
 #include <string>
 
 #include "build.hpp"
-#include "quadrant/numerics/pair_sums.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 #include "quantized_types.hpp"
 
 using namespace quadrant;

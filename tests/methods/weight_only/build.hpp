@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/verify.hpp"
 #include "quadrant/methods/weight_only.hpp"
 
 namespace build {

@@ -12,9 +12,9 @@
 
 #include "ir/groups.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
-#include "quadrant/numerics/convert.hpp"
+#include "quadrant/numerics/encode.hpp"
 
 namespace evaluate {
 

@@ -9,11 +9,11 @@
 #include "model_text.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/engine/macros.hpp"
-#include "quadrant/ir/scaled_format.hpp"
-#include "quadrant/ir/tensor.hpp"
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/type.hpp"
 #include "quadrant/methods/weight_only.hpp"
-#include "quadrant/numerics/convert.hpp"
-#include "quadrant/numerics/encode_constant.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/numerics/round_weights.hpp"
 
 using namespace quadrant;
 using test::value_of;

@@ -8,7 +8,8 @@
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
 #include "quadrant/engine/explain/explain.hpp"
-#include "quadrant/ir/capabilities.hpp"
+#include "quadrant/ir/graph_rewriter.hpp"
+#include "quadrant/support/ranks.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;

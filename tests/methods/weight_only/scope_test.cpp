@@ -1,13 +1,12 @@
-#include "quadrant/engine/phases/scope.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "quadrant/engine/quantize.hpp"
+#include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/ir/topology.hpp"
 #include "quadrant/methods/weight_only.hpp"
 
 using namespace quadrant;

@@ -11,7 +11,7 @@
 #include "methods/weight_only/build.hpp"
 #include "methods/weight_only/evaluate.hpp"
 #include "model_text.hpp"
-#include "quadrant/ir/scaled_format.hpp"
+#include "quadrant/ir/number_format.hpp"
 
 using namespace quadrant;
 using test::count_of_kind;

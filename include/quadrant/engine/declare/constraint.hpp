@@ -1,15 +1,17 @@
-// What a scheme asks of a value ("int8 along axis 1"), interned so that the engine compares
-// numbers.
+// What is asked of a value, the states that it goes through, and the reasons why not.
 #pragma once
-
+#include <array>
 #include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +19,51 @@
 #include <vector>
 
 namespace quadrant::inline v0 {
+
+// The texts by which methods say why not, which may be made while they run.
+
+/// Keeps texts, each once: a million nodes have few reasons. The pointers stay good while it lives.
+class Reasons {
+ public:
+  /// Null for an empty text, which says nothing.
+  const std::string* keep(std::string_view text) {
+    if (text.empty()) return nullptr;
+    const auto found = texts_.find(text);
+    return found != texts_.end() ? &*found : &*texts_.emplace(text).first;
+  }
+
+ private:
+  std::set<std::string, std::less<>> texts_;
+};
+
+// The states of a value on its way through the four phases.
+
+enum class State : std::uint8_t {
+  Unquantized,  ///< float throughout
+  Quantizable,  ///< some quantization of the parents would allow it (phases 1 and 2)
+  ToQuantize,   ///< selected (between phases 3 and 4)
+  Quantized,    ///< rewritten (phase 4), or quantized before we came
+  Consumer,     ///< made by a node that benefits from quantized operands; itself float
+};
+
+[[nodiscard]] constexpr std::string_view to_string(State state) noexcept {
+  switch (state) {
+    case State::Unquantized:
+      return "Unquantized";
+    case State::Quantizable:
+      return "Quantizable";
+    case State::ToQuantize:
+      return "ToQuantize";
+    case State::Quantized:
+      return "Quantized";
+    case State::Consumer:
+      return "Consumer";
+  }
+  return "?";
+}
+
+// What a scheme asks of a value ("int8 along axis 1"), interned so that the engine compares
+// numbers.
 
 /// What a scheme's constraint type must have: equality, `hash`, an order for
 /// canonical ties, and text that reads back.
@@ -112,5 +159,103 @@ class ConstraintTable {
   std::deque<Entry> entries_;
   std::unordered_multimap<std::size_t, ConstraintId> by_hash_;
 };
+
+// Which states a node's parents must be in for the node to take part: the declarative half of
+// phase 1.
+//
+//   requires_parents(AnyQuantizable | AnyConsumer, AnyUnquantized, or_absent(AnyUnquantized))
+//   requires_parents(variadic(AnyQuantizable))     // a concat: one operand or more
+//
+// Patterns are values: constexpr, comparable, printable.
+
+/// The states one operand may be in.
+struct OperandPattern {
+  std::uint8_t accepted = 0;  ///< a bit for each State
+  bool is_optional = false;   ///< an absent operand matches too
+  bool is_variadic = false;   ///< the last matcher: all operands that are left, one or more
+
+  [[nodiscard]] constexpr bool accepts(State state) const noexcept {
+    return ((accepted >> static_cast<unsigned>(state)) & 1U) != 0;
+  }
+  /// Either of two.
+  friend constexpr OperandPattern operator|(OperandPattern a, OperandPattern b) noexcept {
+    return {static_cast<std::uint8_t>(a.accepted | b.accepted), a.is_optional || b.is_optional,
+            a.is_variadic || b.is_variadic};
+  }
+  friend constexpr bool operator==(OperandPattern, OperandPattern) = default;
+};
+
+namespace detail {
+constexpr std::uint8_t bit(State state) noexcept {
+  return static_cast<std::uint8_t>(1U << static_cast<unsigned>(state));
+}
+}  // namespace detail
+
+// One for each state. AnyQuantized matches what came quantized with the model; the output of a
+// Consumer is float and so satisfies AnyUnquantized.
+inline constexpr OperandPattern AnyQuantizable{detail::bit(State::Quantizable)};
+inline constexpr OperandPattern AnyQuantized{
+    static_cast<std::uint8_t>(detail::bit(State::Quantized) | detail::bit(State::ToQuantize))};
+inline constexpr OperandPattern AnyUnquantized{
+    static_cast<std::uint8_t>(detail::bit(State::Unquantized) | detail::bit(State::Consumer))};
+inline constexpr OperandPattern AnyConsumer{detail::bit(State::Consumer)};
+/// Whatever state: the operand plays no part in the decision.
+inline constexpr OperandPattern AnyState =
+    AnyQuantizable | AnyQuantized | AnyUnquantized | AnyConsumer;
+
+/// Matches an absent operand as well.
+[[nodiscard]] constexpr OperandPattern or_absent(OperandPattern pattern) noexcept {
+  return {pattern.accepted, true, pattern.is_variadic};
+}
+
+[[deprecated(
+    "or_absent: `optional` is ambiguous beside std's")]] [[nodiscard]] constexpr OperandPattern
+optional(OperandPattern pattern) noexcept {
+  return or_absent(pattern);
+}
+
+/// Matches one operand or more, as the last matcher: each of them must match `pattern`. With
+/// `or_absent` inside, absent ones do, and there may be none.
+[[nodiscard]] constexpr OperandPattern variadic(OperandPattern pattern) noexcept {
+  return {pattern.accepted, pattern.is_optional, true};
+}
+
+/// One matcher per operand, in order. Operands beyond the last matcher do not match, unless it is
+/// `variadic(...)`; absent ones match `or_absent(...)` alone.
+struct ParentsPattern {
+  static constexpr std::size_t capacity = 8;
+  std::array<OperandPattern, capacity> operands{};
+  std::size_t size = 0;
+
+  /// `states[i]` is the state of operand i; `present[i]` is 0 where it is absent.
+  [[nodiscard]] bool matches(std::span<const State> states,
+                             std::span<const std::uint8_t> present) const noexcept;
+  /// The operands that do not match.
+  [[nodiscard]] std::vector<std::size_t> mismatches(std::span<const State> states,
+                                                    std::span<const std::uint8_t> present) const;
+  friend constexpr bool operator==(const ParentsPattern&, const ParentsPattern&) = default;
+};
+
+namespace detail {
+// Not constexpr: a pattern that gets here does not compile, and the message holds this name.
+void only_the_last_operand_pattern_may_be_variadic();
+}  // namespace detail
+
+template <class... Patterns>
+[[nodiscard]] constexpr ParentsPattern requires_parents(Patterns... patterns) noexcept {
+  static_assert(
+      (std::same_as<Patterns, OperandPattern> && ...),
+      "requires_parents takes operand patterns: AnyQuantizable, or_absent(AnyState), ...");
+  static_assert(sizeof...(patterns) <= ParentsPattern::capacity,
+                "requires_parents takes at most eight operand patterns");
+  const ParentsPattern parents{{patterns...}, sizeof...(patterns)};
+  for (std::size_t i = 0; i + 1 < parents.size; ++i) {
+    if (parents.operands[i].is_variadic) detail::only_the_last_operand_pattern_may_be_variadic();
+  }
+  return parents;
+}
+
+[[nodiscard]] std::string to_string(OperandPattern pattern);
+[[nodiscard]] std::string to_string(const ParentsPattern& pattern);
 
 }  // namespace quadrant::inline v0

@@ -22,13 +22,10 @@
 #include <string_view>
 
 #include "quadrant/engine/declare/constraint.hpp"
-#include "quadrant/engine/declare/pattern.hpp"
 #include "quadrant/engine/declare/scheme.hpp"
-#include "quadrant/engine/declare/shared_facts.hpp"
-#include "quadrant/engine/declare/state.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/support/expected.hpp"
+#include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 

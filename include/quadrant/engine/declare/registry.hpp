@@ -14,8 +14,8 @@
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/declare/scheme.hpp"
 #include "quadrant/ir/operations.hpp"
-#include "quadrant/support/expected.hpp"
-#include "quadrant/support/function_ref.hpp"
+#include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 

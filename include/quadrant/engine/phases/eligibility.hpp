@@ -11,10 +11,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "quadrant/engine/declare/constraint.hpp"
 #include "quadrant/engine/declare/method.hpp"
-#include "quadrant/engine/declare/reasons.hpp"
 #include "quadrant/engine/declare/registry.hpp"
-#include "quadrant/engine/phases/value_map.hpp"
 #include "quadrant/ir/graph_view.hpp"
 
 namespace quadrant::inline v0 {
