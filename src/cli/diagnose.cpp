@@ -107,12 +107,17 @@ class Diagnose final : public Command {
                         {"share", cli::json_of(cause.share)},
                         {"remedy", json_of(cause.remedy, context)}});
     }
+    Json not_measured = Json::array();
+    for (const auto& [name, reason] : found.left_alone) {
+      not_measured.push_back({{"weight", name}, {"reason", reason}});
+    }
     return {{"float", options_.real_name},
             {"quantized", options_.quantized_name},
             {"samples", found.samples},
             {"output", found.output},
             {"worst", cli::json_of(found.worst)},
             {"all_exact", cli::json_of(found.floor)},
+            {"not_measured", not_measured},
             {"causes", causes},
             {"together", json_of(found.together, context)}};
   }

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <ranges>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
@@ -354,6 +356,12 @@ class Checker {
 
   // --- what schemes do ---------------------------------------------------------------------------
 
+  static std::vector<std::byte> bytes_of(const Constant& contents) {
+    const auto read = contents.read();
+    if (!read) return {};
+    return {read->bytes().begin(), read->bytes().end()};
+  }
+
   // Codes in place of the weight, of the first type that the IR has.
   bool take_codes(NodeId weight, std::vector<std::string>& refused) {
     const Value value{weight};
@@ -361,6 +369,8 @@ class Checker {
     const auto count = static_cast<std::size_t>(real.shape.element_count().value_or(0));
     const Constant contents =
         Constant::from_vector(ElementType::int8, real.shape, std::vector<std::int8_t>(count, 1));
+    const Constant old = facts_[weight].constant;
+    const std::vector<std::byte> before = bytes_of(old);
     for (const TensorType& codes : code_types(real)) {
       retypes_ = true;
       Facts wanted = facts_;
@@ -369,9 +379,11 @@ class Checker {
       const auto done = rewriter_->set_constant(weight, contents, codes.quantization);
       const Capabilities* const known = view().capabilities();
       if (known != nullptr && known->can_hold(codes)) keep_word(done, "set_constant", codes);
-      if (settle(done, wanted, fmt::format("set_constant of '{}'", name_at(value)), refused)) {
-        return true;
+      const std::string edit = fmt::format("set_constant of '{}'", name_at(value));
+      if (bytes_of(old) != before) {
+        fault("contents", edit, "the old contents are overwritten, which schemes may read still");
       }
+      if (settle(done, wanted, edit, refused)) return true;
     }
     return false;
   }

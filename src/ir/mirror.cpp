@@ -30,6 +30,10 @@ NodeId MirrorBase::add_node(NodeSpec shown, const NodeSpec* asked) {
       if (shown.results[i].name.empty()) shown.results[i].name = asked->results[i].name;
     }
   }
+  // What compares two programs knows outputs by name, and numbers of nodes shift.
+  if (shown.kind == ops::Output::kind && shown.name.empty()) {
+    shown.name = fmt::format("output_{}", unnamed_outputs_++);
+  }
   return graph_.add(std::move(shown));
 }
 

@@ -203,10 +203,14 @@ Expected<Diagnosis> diagnose(const Graph& real, const Graph& quantized, const Ru
 
 std::string to_string(const Diagnosis& diagnosis, FunctionRef<std::string(const Recipe&)> remedy) {
   std::string text = fmt::format(
-      "  {}, output '{}': {}\n  measured {} of {} quantized {}; with all that can be exact: {}\n\n",
+      "  {}, output '{}': {}\n  measured {} of {} quantized {}; with all that can be exact: {}\n",
       counted(diagnosis.samples, "sample"), printable(diagnosis.output),
       format_sqnr(diagnosis.worst), diagnosis.measured, diagnosis.places,
       plural(diagnosis.places, "value"), format_sqnr(diagnosis.floor));
+  for (const auto& [name, reason] : diagnosis.left_alone) {
+    text += fmt::format("  not measured: weight {}: {}\n", printable(name), reason);
+  }
+  text += "\n";
   CausePrinter printer(remedy);
   for (const Cause& cause : diagnosis.causes) text += printer.print(cause);
   if (diagnosis.together) {

@@ -1,5 +1,7 @@
 #include "pipeline/quantized_places.hpp"
 
+#include <fmt/format.h>
+
 #include <span>
 #include <utility>
 
@@ -84,19 +86,19 @@ Value limited(Graph& graph, Value value, const FloatRange& limits) {
   return value;
 }
 
-// The same weight, and what there is of it in codes.
-Expected<bool> is_rounded(const Constant& weight, const Constant& codes, const Quantization& type) {
-  if (weight.element() != ElementType::float32) return false;
+// The same weight, and what there is of it in codes: how much of it they are.
+Expected<double> sqnr_of_codes(const Constant& weight, const Constant& codes,
+                               const Quantization& type) {
   QUADRANT_TRY(const Constant stored, dequantized(codes, type));
   QUADRANT_TRY(const ConstantBytes ours, weight.read());
   QUADRANT_TRY(const ConstantBytes theirs, stored.read());
   Agreement agreement;
   agreement.add(ours.as<float>(), theirs.as<float>());
-  return agreement.sqnr_db() >= least_weight_sqnr_db;
+  return agreement.sqnr_db();
 }
 
 Expected<void> add_weight(const Graph& quantized, const Graph& real, NodeId node,
-                          std::vector<QuantizedPlace>& places) {
+                          std::vector<QuantizedPlace>& places, std::vector<LeftAlone>& left_alone) {
   const TensorType& type = quantized.type({node});
   if (!type.is_quantized() || type.element == ElementType::int32) return {};
   const std::string name = float_name(quantized, real, {node});
@@ -108,8 +110,20 @@ Expected<void> add_weight(const Graph& quantized, const Graph& real, NodeId node
       weight->element() != type.quantization.expressed()) {
     return {};
   }
-  QUADRANT_TRY(const bool is_same, is_rounded(*weight, codes, type.quantization));
-  if (is_same) places.push_back({name, {node}, {}, *weight, codes});
+  if (weight->element() != ElementType::float32) {
+    left_alone.push_back({name, "it is no float32"});
+    return {};
+  }
+  QUADRANT_TRY(const double sqnr_db, sqnr_of_codes(*weight, codes, type.quantization));
+  if (sqnr_db >= least_weight_sqnr_db) {
+    places.push_back({name, {node}, {}, *weight, codes});
+  } else {
+    left_alone.push_back(
+        {name,
+         fmt::format("its codes are {:.1f} dB of the float weight: scaled since, or rounded so "
+                     "badly that this cannot be told apart",
+                     sqnr_db)});
+  }
   return {};
 }
 
@@ -134,12 +148,13 @@ Expected<Graph> as_it_was_quantized(Graph real) {
   return real;
 }
 
-Expected<std::vector<QuantizedPlace>> find_places(const Graph& quantized, const Graph& real) {
+Expected<std::vector<QuantizedPlace>> find_places(const Graph& quantized, const Graph& real,
+                                                  std::vector<LeftAlone>& left_alone) {
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(quantized));
   std::vector<QuantizedPlace> places;
   for (const NodeId node : order) {
     if (quantized.constant(node) != nullptr) {
-      QUADRANT_CHECK(add_weight(quantized, real, node, places));
+      QUADRANT_CHECK(add_weight(quantized, real, node, places, left_alone));
     } else if (quantized.kind(node) == ops::Quantize::kind) {
       places.push_back({.name = float_name(quantized, real, {node}),
                         .codes = {node},

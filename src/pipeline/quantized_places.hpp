@@ -8,6 +8,7 @@
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/encoding.hpp"
+#include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
@@ -36,9 +37,11 @@ struct QuantizedPlace {
 
 /// All of `quantized`, which is spelled out, that can be made exact, producers first. Weights are
 /// among them that `real` has too: of the same name, shape and type, and not another one's numbers.
-/// Biases in the scale of their products are as good as exact, and left out.
+/// Biases in the scale of their products are as good as exact, and left out. `left_alone`: weights
+/// of the same name, shape and type whose numbers are too far from those of `real`.
 [[nodiscard]] Expected<std::vector<QuantizedPlace>> find_places(const Graph& quantized,
-                                                                const Graph& real);
+                                                                const Graph& real,
+                                                                std::vector<LeftAlone>& left_alone);
 
 /// All who read the place get real values that were never codes, within its limits; what moves
 /// codes moves these.

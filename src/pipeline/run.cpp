@@ -255,6 +255,9 @@ Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext&
   SchemeSubject subject{checked.request, context, std::move(model), hash};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
+  for (const SchemeChoice& choice : checked.schemes.all) {  // the context may be another one by now
+    QUADRANT_CHECK(context.all_schemes().find(choice.scheme));
+  }
   for (const SchemeEntry& scheme : context.all_schemes()) {
     const std::vector<SchemeChoice> choices = of_scheme(checked.schemes.all, scheme.name);
     if (choices.empty()) continue;

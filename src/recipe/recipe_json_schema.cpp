@@ -1,5 +1,7 @@
 // The JSON Schema of recipes, made of the tables that recipes are read by.
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "quadrant/recipe/recipe.hpp"
@@ -70,11 +72,9 @@ Schema schema_of(std::span<const OptionSpec> options) {
 Schema scheme_choices(const SchemeTable& known) {
   Schema choices = Schema::array();
   for (const SchemeEntry& scheme : known) {
-    Schema choice = object_of({{
-                                   "scheme",
-                                   {{"enum", {scheme.name, option_of(scheme.name)}}},
-                               },
-                               {"options", schema_of(scheme.options)}});
+    std::set<std::string> names{std::string(scheme.name), option_of(scheme.name)};
+    Schema choice = object_of(
+        {{"scheme", {{"enum", std::move(names)}}}, {"options", schema_of(scheme.options)}});
     choice["description"] = scheme.summary;
     choice["required"] = {"scheme"};
     choices.push_back(std::move(choice));

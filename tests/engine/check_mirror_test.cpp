@@ -29,6 +29,7 @@ enum class MirrorMistake : std::uint8_t {
   retype_changes_another_value,
   refill_forgets_the_scales,
   refill_keeps_the_contents,
+  refill_overwrites_the_contents,
   rename_does_nothing,
   rename_takes_a_name_that_is_taken,
   remove_takes_another,
@@ -85,6 +86,10 @@ class Mistaken final : public list_ir::Adaptor {
   Expected<void> refill(NodeId node, const Constant& contents, TensorType type) override {
     if (mistake_ == Mistake::promises_too_much) return fail(ErrorCode::impossible, "no codes");
     const list_ir::Op before = listed[op(node)];
+    if (mistake_ == Mistake::refill_overwrites_the_contents) {
+      std::ranges::fill(const_cast<std::vector<std::byte>&>(*before.contents),
+                        std::byte{});  // NOLINT
+    }
     QUADRANT_CHECK(Adaptor::refill(node, contents, std::move(type)));
     if (mistake_ == Mistake::refill_forgets_the_scales) result({node}).type.quantization = {};
     if (mistake_ == Mistake::refill_keeps_the_contents) {
@@ -147,6 +152,7 @@ TEST_CASE("each mistake in a mirror is found by its rule") {
   found_by(Mistake::retype_changes_another_value, "view");
   found_by(Mistake::refill_forgets_the_scales, "types");
   found_by(Mistake::refill_keeps_the_contents, "contents");
+  found_by(Mistake::refill_overwrites_the_contents, "contents");
   found_by(Mistake::rename_does_nothing, "names");
   found_by(Mistake::rename_takes_a_name_that_is_taken, "view");
   found_by(Mistake::remove_takes_another, "view");

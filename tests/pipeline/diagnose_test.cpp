@@ -84,6 +84,34 @@ TEST_CASE("a weight's share is what the float model loses with this weight round
                                [](const Cause& cause) { return cause.share.value_or(0); }));
 }
 
+TEST_CASE("weights whose numbers are others are named, and not measured") {
+  const Subject subject;
+  const Graph quantized = subject.quantized(static_recipe());
+  Graph real = subject.model;
+  std::string scaled;
+  for (std::uint32_t i = 0; i < real.index_bound() && scaled.empty(); ++i) {
+    const NodeId node = real.node_at(i);
+    const Constant* const weight = node.is_valid() ? real.constant(node) : nullptr;
+    if (weight == nullptr || weight->shape().rank() < 2) continue;
+    scaled = real.value_name({node});
+    const ConstantBytes bytes = value_of(weight->read());
+    std::vector<float> values(bytes.as<float>().begin(), bytes.as<float>().end());
+    for (float& value : values) value *= 3;
+    real.set_constant(node, Constant::from_vector(ElementType::float32, weight->shape(), values));
+  }
+  const Diagnosis found =
+      value_of(diagnose(real, quantized, subject.samples, {.try_remedies = false}));
+  REQUIRE(found.left_alone.size() == 1);
+  CHECK(found.left_alone[0].name == scaled);
+  CHECK(to_string(found, [](const Recipe&) {
+          return std::string();
+        }).find("not measured: weight " + scaled + ": its codes are 3.5 dB") != std::string::npos);
+  const auto all =
+      value_of(diagnose(subject.model, quantized, subject.samples, {.try_remedies = false}));
+  CHECK(all.left_alone.empty());
+  CHECK(found.places + 1 == all.places);
+}
+
 TEST_CASE("a remedy gives what it says, and more than there was") {
   const Subject subject;
   const Graph quantized = subject.quantized(static_recipe());

@@ -95,6 +95,11 @@ TEST_CASE("the schema of recipes has its options") {
   REQUIRE(schemes.add(narrow()).has_value());
   CHECK(mentions(print_recipe_schema(schemes), R"("width": {)"));
   CHECK_FALSE(mentions(print_recipe_schema(), R"("width": {)"));
+  // A name without `_` is the same in options, and words of an enum are different ones.
+  const std::string schema = print_recipe_schema(schemes);
+  const std::size_t first = schema.find(R"("narrow")");
+  REQUIRE(first != std::string::npos);
+  CHECK_FALSE(mentions(schema.substr(first, 40), R"("narrow",)"));
 }
 
 TEST_CASE("what the table cannot serve is refused when it is added") {

@@ -43,10 +43,15 @@ using MakeRewriter = FunctionRef<std::unique_ptr<GraphRewriter>()>;
 /// names       names are unique; one that is free is given as it is, also one that a rename has
 ///             freed; one that is taken gets a suffix, and its owner keeps it
 /// types       `set_type` and `set_constant` change element type and quantization, not the shape
-/// contents    `set_constant` changes the contents
+/// contents    `set_constant` changes the contents, and leaves the old ones as they were for
+/// whoever
+///             holds them
 /// refusal     an edit that is refused, with `impossible`, has changed nothing
 /// capabilities  what the view's `capabilities` say that it can hold, or emit, is done when asked
 /// for
+///
+/// Not seen: where an operation stands that was emitted, which a view does not say. The IR's own
+/// verifier does.
 ///
 /// The program should have a float constant that is read, of rank 2 at best, and a computed float.
 [[nodiscard]] RewriterCheck check_rewriter(MakeRewriter make);

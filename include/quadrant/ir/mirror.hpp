@@ -85,6 +85,7 @@ class MirrorBase : public GraphRewriter, public Capabilities {
   void refresh(NodeId node);
 
   Graph graph_;
+  std::size_t unnamed_outputs_ = 0;
   std::vector<std::string_view> emitted_;
   std::vector<std::vector<NodeId>> of_one_type_;
 };
@@ -134,7 +135,8 @@ class Mirror : public MirrorBase {
   /// The operation as the IR has it: a node as GraphView describes one. Contents of constants are
   /// shared, not copied, by `Constant::from_shared`, or `deferred` for what is read on demand. They
   /// stay as long as someone has them, also when `refill` has replaced them.
-  /// Names of values may be empty where the IR has none: then they are made of kinds and numbers.
+  /// Names of values may be empty where the IR has none: then they are made of kinds and numbers,
+  /// those of outputs in the order in which they are added.
   [[nodiscard]] virtual NodeSpec show(Op op) const = 0;
   /// `impossible`, with a reason, for a type that the IR does not have: Capabilities::can_hold.
   [[nodiscard]] virtual Expected<Type> convert(const TensorType& type) const = 0;

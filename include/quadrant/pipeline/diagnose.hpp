@@ -61,8 +61,10 @@ struct Diagnosis {
   /// What is left where all that can be is exact; much means that the float model is not the one
   /// that was quantized.
   Agreement floor;
-  std::size_t places = 0;     ///< where the model quantizes, as far as they can be made exact
-  std::size_t measured = 0;   ///< of these: those with the largest errors of their own
+  std::size_t places = 0;    ///< where the model quantizes, as far as they can be made exact
+  std::size_t measured = 0;  ///< of these: those with the largest errors of their own
+  /// Weights that cannot be made exact, since their numbers are not those of the float model.
+  std::vector<LeftAlone> left_alone{};
   std::vector<Cause> causes;  ///< worst first
   /// All remedies in one, where they are better together than the best alone.
   std::optional<TriedRemedy> together{};

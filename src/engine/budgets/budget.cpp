@@ -100,7 +100,8 @@ double BudgetStudy::bits_of(double stored_bytes) const {
 
 // Each option of each item without the others. With samples one of each item is measured at the
 // outputs, and tells in which ratio to the weights' errors those of the others are; where it has no
-// error it tells nothing, and all of the item are measured.
+// error it tells nothing, and all of the item are measured. Those of one size are measured
+// together: their order is that of their names, which must not matter.
 Expected<void> BudgetStudy::measure_options() {
   std::vector<Which> first;
   std::vector<Which> others;
@@ -108,7 +109,9 @@ Expected<void> BudgetStudy::measure_options() {
     const std::size_t count = items_[i].options.size();
     const std::size_t middle = 1 + (count - 1) / 2;
     for (std::size_t option = 1; option < count; ++option) {
-      const bool at_outputs = meter_->has_data() && (options_.measures_all || option == middle);
+      const bool is_middle =
+          items_[i].options[option].stored_bytes == items_[i].options[middle].stored_bytes;
+      const bool at_outputs = meter_->has_data() && (options_.measures_all || is_middle);
       (at_outputs ? first : others).push_back({i, option});
     }
   }
@@ -117,7 +120,9 @@ Expected<void> BudgetStudy::measure_options() {
   for (std::size_t k = 0; k < first.size(); ++k) {
     take_figures(first[k], figures[k], figures[k].output_error);
     if (figures[k].weight_error > 0) {
-      ratio[first[k].item] = ErrorTable::finite(figures[k].output_error) / figures[k].weight_error;
+      double& known = ratio[first[k].item];
+      known =
+          std::max(known, ErrorTable::finite(figures[k].output_error) / figures[k].weight_error);
     }
   }
   for (const bool at_outputs : {true, false}) {

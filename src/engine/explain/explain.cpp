@@ -305,13 +305,13 @@ class Explainer {
       return "it reads it dequantized, as it was quantized " + selection_reason(operand);
     }
     const bool was_real = analysis_.eligibility.furthest_state(operand) != State::Quantizable;
-    if (was_real) {
+    const std::uint32_t scheme = analysis_.requests.constraints().scheme(benefit.constraint);
+    if (was_real && registry_.scheme(scheme).can_enter()) {
       const auto why = why_not_entered(graph_, registry_, analysis_.requests.constraints(), operand,
                                        benefit.constraint);
       if (why) return *why;
     }
     if (benefit.request == no_request) {
-      const std::uint32_t scheme = analysis_.requests.constraints().scheme(benefit.constraint);
       return sentence(operand.node, scheme,
                       {{std::string(registry_.name(scheme))}, ineligible(operand.node, scheme)});
     }

@@ -137,6 +137,42 @@ TEST_CASE("items are the weights, with what each scheme would make of them") {
   CHECK(item.options[3].stored_bytes == 32 * 40 + 4 * 40 + 40);
 }
 
+TEST_CASE("options of one size are measured alike, whatever they are called") {
+  class Measured final : public PlanMeter {
+   public:
+    explicit Measured(std::string_view clipped) : clipped_(clipped) {}
+    [[nodiscard]] bool has_data() const override { return true; }
+    [[nodiscard]] Expected<std::vector<PlanFigures>> measure(std::span<const Plan> plans,
+                                                             const MeterScope& scope) override {
+      std::vector<PlanFigures> all;
+      for (const Plan& plan : plans) {
+        PlanFigures& figures = all.emplace_back();
+        for (const PlannedValue& planned : plan.values) {
+          const bool is_clipped = planned.scheme == clipped_;
+          figures.weight_error += is_clipped ? 0.2 : 0.1;
+          if (scope.outputs) figures.output_error += is_clipped ? 0.3 : 0.01;
+        }
+      }
+      return all;
+    }
+
+   private:
+    std::string_view clipped_;
+  };
+  const Registry registry =
+      *Registry::join(std::array{weight_only_registry({.bits = 8})->renamed("a"),
+                                 weight_only_registry({.bits = 8})->renamed("b")});
+  const Graph graph = products(2);
+  for (const std::string_view clipped : {"a", "b"}) {
+    CAPTURE(clipped);
+    Measured meter(clipped);
+    const auto study = BudgetStudy::make(graph, registry, meter);
+    REQUIRE(study.has_value());
+    CHECK(study->errors().find("w0", clipped).value() == doctest::Approx(0.3));
+    CHECK(study->errors().find("w0", clipped == "a" ? "b" : "a").value() == doctest::Approx(0.01));
+  }
+}
+
 TEST_CASE("within a size, no choice there is has less error") {
   const Graph graph = products(4);
   const Registry registry = variants();
