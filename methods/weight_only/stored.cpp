@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <ranges>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,25 +44,38 @@ Expected<NumberFormat> format_of(const WeightOnly& scheme, NodeRef node, const C
   return format;
 }
 
-// Why float16 scales do not do for the weight; null where they do.
-const char* beyond_float16(const ScaledFormat& format, const Constant& weight) {
-  for (std::size_t i = 0; i < format.scales.size(); ++i) {
-    const auto* const type = std::get_if<FloatScale>(&format.format.scales[i].type);
-    if (type == nullptr || type->type != ElementType::float16) continue;
-    const auto scales = read_scales(format.scales[i]);
-    const auto magnitude = [](float scale) { return std::fabs(scale); };
-    if (!scales || scales->empty()) continue;
-    const float largest = std::ranges::max(*scales | std::views::transform(magnitude));
-    if (largest >= largest_float16) {
-      return "its scales are larger than float16 numbers: float32 ones hold them";
+bool has_only_zeros(const Constant& weight) {
+  const auto read = weight.read();
+  return read && std::ranges::all_of(read->bytes(), [](std::byte b) { return b == std::byte{0}; });
+}
+
+// Why what the format holds as float16 does not do for the weight; empty where it does.
+std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
+  const std::vector<FormatPart> parts = parts_of(format.format);
+  const std::vector<Constant> contents = contents_of(format);
+  for (std::size_t i = 0; i < std::min(parts.size(), contents.size()); ++i) {
+    if (parts[i].element != ElementType::float16) continue;
+    const auto numbers = read_scales(contents[i]);
+    if (!numbers || numbers->empty()) continue;
+    const auto magnitude = [](float number) { return std::fabs(number); };
+    const float largest = std::ranges::max(*numbers | std::views::transform(magnitude));
+    const bool is_table = parts[i].values > 0;
+    const std::string_view what = is_table ? "the numbers of its table" : "its scales";
+    // What is held is the nearest there is, and down to so much of it where codes are searched for.
+    constexpr float searched = 0.7F;
+    if (largest >= searched * largest_float16) {
+      return fmt::format("{} are larger than float16 numbers: float32 ones hold them", what);
     }
-    // Where no scale is a normal number, all of the weight is rounded to few steps.
-    constexpr float least_normal = 0x1p-14F;
-    if (largest < least_normal && weight.element() != ElementType::float16) {
-      return "its scales are smaller than normal float16 numbers: float32 ones hold them";
+    // So few steps of float16's smallest numbers are left that rounding to them shows. Offsets may
+    // be as small as they like.
+    constexpr float least = 0x1p-18F;
+    const bool counts = is_table || i < format.scales.size();
+    if (counts && largest < least && weight.element() != ElementType::float16 &&
+        !has_only_zeros(weight)) {
+      return fmt::format("{} are too small for float16 numbers: float32 ones hold them", what);
     }
   }
-  return nullptr;
+  return {};
 }
 
 // Which constant, perhaps moved, it is.
@@ -123,7 +138,8 @@ Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Const
     status.error().place.tensor = name_of(node);
     return status;
   }
-  if (const char* const why_not = beyond_float16(scaled_format(encoded->quantization), weight)) {
+  const std::string why_not = beyond_float16(scaled_format(encoded->quantization), weight);
+  if (!why_not.empty()) {
     context.refuse(why_not);
     return {};
   }

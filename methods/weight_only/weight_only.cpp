@@ -137,6 +137,7 @@ bool names_axes(const NumberFormat& format, const FormatAxes& given) {
 
 Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
   WeightOnly made(std::move(options));
+  QUADRANT_CHECK(made.format_along({}));  // whose axes are those of matrices, for messages
   constexpr FormatAxes unlike_others{1000, 1001};
   QUADRANT_TRY(const NumberFormat format, made.format_along(unlike_others));
   if (names_axes(format, unlike_others)) {
@@ -161,6 +162,14 @@ Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
 Expected<NumberFormat> WeightOnly::format_along(const FormatAxes& axes) const {
   QUADRANT_TRY(NumberFormat format, parse_number_format(options_.type, axes));
   if (options_.granularity == Granularity::Kind::block) {
+    const bool has_channels =
+        format.scales.size() == 1 && innermost_groups(format).kind == Granularity::Kind::axis;
+    if (has_channels) {  // `int8` in blocks
+      for (auto* const levels : {&format.scales, &format.offsets}) {
+        if (levels->empty()) continue;
+        levels->back().groups = Granularity::per_block(axes.block, options_.block_size);
+      }
+    }
     QUADRANT_TRY(format, with_block_size(std::move(format), options_.block_size));
   }
   if (options_.scale_type) {

@@ -205,9 +205,11 @@ std::optional<CodedWeight> coded_weight(const Graph& graph, NodeId node) {
   const auto code = code_of(element);
   auto format = code ? format_of(graph, node, *code, codes->shape(), false) : std::nullopt;
   if (!format) return std::nullopt;
-  // Others of a uniform type are `raise_linear`'s, who had a reason to leave them.
+  // Others of a uniform type are `raise_linear`'s, who had a reason to leave them, but for scales
+  // behind a Cast, which it does not read.
   const bool is_carried_type = graph.kind(read.node) == opaque_initializer_kind;
-  if (!is_carried_type && is_uniform(format->format)) return std::nullopt;
+  const bool has_cast = graph.kind(graph.operands(node)[1].node) == ops::Cast::kind;
+  if (!is_carried_type && !has_cast && is_uniform(format->format)) return std::nullopt;
   return CodedWeight{node, element, *std::move(format)};
 }
 

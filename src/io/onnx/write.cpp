@@ -212,8 +212,11 @@ class ModelFileWriter {
       const NodeId node = graph_.node_at(index);
       const Constant* constant = node.is_valid() ? graph_.constant(node) : nullptr;
       if (!constant || !*constant) continue;
-      // Codes are better off as initializers: before opset 9, Constant nodes hold floats only.
-      if (graph_.type({node}).is_quantized()) make_initializer(graph_, node);
+      // Codes are better off as initializers: before opset 9, Constant nodes hold floats only. And
+      // what such a node holds is written as what it is here, not as what the file says it is.
+      const bool are_codes =
+          graph_.type({node}).is_quantized() || graph_.attribute(node, key::data_type) != nullptr;
+      if (are_codes) make_initializer(graph_, node);
       const ElementType stored = stored_element(graph_, node);
       const std::uint64_t size = stored_size(*constant, stored);
       if (size < threshold || size == 0) continue;

@@ -161,38 +161,25 @@ bool is_parameter(const Graph& graph, const Use& use) {
   return use.operand > 0 && (type == "DequantizeLinear" || type == "QuantizeLinear");
 }
 
+using ReadersByRegion = std::map<std::uint32_t, std::vector<Use>>;
+
 /// Readers of a constant that was made for this file, by the region that they are in.
-std::map<std::uint32_t, std::vector<Use>> readers_by_region(const Graph& graph,
-                                                            const Regions& found, NodeId node) {
-  std::map<std::uint32_t, std::vector<Use>> readers;
+ReadersByRegion readers_by_region(const Graph& graph, const Regions& found, NodeId node) {
+  ReadersByRegion readers;
   for (const Use& use : graph.uses(node)) readers[found.of(graph, use)].push_back(use);
   readers.erase(Regions::nowhere);
   return readers;
 }
 
-void put_beside_readers(Graph& graph, const Regions& found, NodeId node) {
-  constexpr std::uint64_t small = 1024;
-  const auto readers = readers_by_region(graph, found, node);
-  const Constant constant = *graph.constant(node);
-  const auto are_parameters = [&](const auto& entry) {
-    return std::ranges::all_of(entry.second,
-                               [&](const Use& use) { return is_parameter(graph, use); });
-  };
-  // Copies of more would make the file larger.
-  if (readers.size() > 1 && constant.byte_size() > small &&
-      !std::ranges::all_of(readers, are_parameters)) {
-    return;
-  }
-  NodeId placed = node;  // the first region has the constant itself
+/// The first region has the node itself, the others what `copy` makes.
+void put_beside(Graph& graph, const Regions& found, NodeId node, const ReadersByRegion& readers,
+                FunctionRef<Value()> copy) {
+  NodeId placed = node;
   for (const auto& [region, uses] : readers) {
     if (!placed.is_valid()) {
-      const Value copy = graph.add_constant(std::string(graph.value_name({node})), constant);
-      graph.set_type(copy, graph.type({node}));
-      if (const Attribute* const stored = graph.attribute(node, key::data_type)) {
-        graph.set_attribute(copy.node, std::string(key::data_type), *stored);
-      }
-      for (const Use& use : uses) graph.set_operand(use.user, use.operand, copy);
-      placed = copy.node;
+      const Value other = copy();
+      for (const Use& use : uses) graph.set_operand(use.user, use.operand, other);
+      placed = other.node;
     }
     if (region != Regions::model) {
       graph.set_attribute(placed, std::string(regions::place), found[region].path);
@@ -201,19 +188,70 @@ void put_beside_readers(Graph& graph, const Regions& found, NodeId node) {
   }
 }
 
+bool are_parameters(const Graph& graph, const ReadersByRegion& readers) {
+  return std::ranges::all_of(readers, [&](const auto& entry) {
+    return std::ranges::all_of(entry.second,
+                               [&](const Use& use) { return is_parameter(graph, use); });
+  });
+}
+
+void put_constant_beside_readers(Graph& graph, const Regions& found, NodeId node) {
+  constexpr std::uint64_t small = 1024;
+  const auto readers = readers_by_region(graph, found, node);
+  const Constant constant = *graph.constant(node);
+  // Copies of more would make the file larger.
+  if (readers.size() > 1 && constant.byte_size() > small && !are_parameters(graph, readers)) return;
+  put_beside(graph, found, node, readers, [&] {
+    const Value copy = graph.add_constant(std::string(graph.value_name({node})), constant);
+    graph.set_type(copy, graph.type({node}));
+    if (const Attribute* const stored = graph.attribute(node, key::data_type)) {
+      graph.set_attribute(copy.node, std::string(key::data_type), *stored);
+    }
+    return copy;
+  });
+}
+
+/// Whether the node makes a parameter of a constant, as a Cast of float16 scales.
+bool makes_parameter(const Graph& graph, NodeId node) {
+  const auto uses = graph.uses(node);
+  return graph.kind(node) == ops::Cast::kind && graph.ref(node).operand_constant(0) != nullptr &&
+         graph.attribute(node, regions::place) == nullptr && !uses.empty() &&
+         std::ranges::all_of(uses, [&](const Use& use) { return is_parameter(graph, use); });
+}
+
+void put_cast_beside_readers(Graph& graph, const Regions& found, NodeId node) {
+  put_beside(graph, found, node, readers_by_region(graph, found, node), [&]() -> Value {
+    const Value stored = graph.operands(node)[0];
+    return {graph.add({.kind = std::string(graph.kind(node)),
+                       .operands = {stored},
+                       .results = {{std::string(graph.value_name({node})), graph.type({node})}},
+                       .attributes = {{"to", *graph.attribute(node, "to")}}})};
+  });
+}
+
 }  // namespace
 
 void settle_constants(Graph& graph) {
-  const Regions found = value_of(Regions::find(graph));
+  Regions found = value_of(Regions::find(graph));
   if (found.all().size() == 1) return;
-  const std::uint32_t bound = graph.index_bound();
-  for (std::uint32_t index = 0; index < bound; ++index) {
-    const NodeId node = graph.node_at(index);
-    if (node.is_valid() && graph.kind(node) == ops::Constant::kind &&
-        graph.attribute(node, regions::place) == nullptr) {
-      put_beside_readers(graph, found, node);
+  const auto for_each_node = [&](auto put) {
+    const std::uint32_t bound = graph.index_bound();
+    for (std::uint32_t index = 0; index < bound; ++index) {
+      const NodeId node = graph.node_at(index);
+      if (node.is_valid()) put(node);
     }
-  }
+  };
+  // ONNX Runtime does not load a model where scales of a body are computed outside of it.
+  for_each_node([&](NodeId node) {
+    if (makes_parameter(graph, node)) put_cast_beside_readers(graph, found, node);
+  });
+  found = value_of(Regions::find(graph));
+  for_each_node([&](NodeId node) {
+    const bool is_new = graph.attribute(node, regions::place) == nullptr;
+    if (is_new && graph.kind(node) == ops::Constant::kind) {
+      put_constant_beside_readers(graph, found, node);
+    }
+  });
 }
 
 void settle_yields(Graph& graph) {

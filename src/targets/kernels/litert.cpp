@@ -26,6 +26,8 @@ bool LitertKernel::takes_codes(ElementType storage, std::span<const std::int64_t
 }
 
 bool LitertKernel::takes_codes(const UniformType& type) const {
+  const bool is_of_channels = type.granularity.kind != Granularity::Kind::tensor;
+  if (is_of_channels && (channel_codes & set_of(type.storage)) == 0) return false;
   return takes_codes(type.storage, zeros_of(type));
 }
 

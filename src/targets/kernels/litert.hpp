@@ -50,6 +50,7 @@ struct LitertKernel {
   WeightTypes weights{};
   FixedResults results{};
   Room room{};
+  Types channel_codes = ~Types{0};  ///< of `codes`: those that may have a scale for each channel
 
   [[nodiscard]] constexpr bool takes_plain(ElementType element) const noexcept {
     return (plain & set_of(element)) != 0;
@@ -129,7 +130,8 @@ inline constexpr std::array kernels{
     LitertKernel{"CUMSUM", i32 | i64, 0},
     LitertKernel{"DEPTH_TO_SPACE", of_8_bits | i32 | i64, of_8_bits | i32},
     LitertKernel{"DEPTHWISE_CONV_2D", 0, codes_16, {}, depthwise_weights},
-    LitertKernel{"DEQUANTIZE", 0, codes_16 | i4 | i2},
+    LitertKernel{
+        .name = "DEQUANTIZE", .codes = codes_16 | i4 | i2, .channel_codes = of_8_bits | i4 | i2},
     LitertKernel{"DIV", i32, 0, two_operands},
     LitertKernel{"ELU", 0, i8},
     LitertKernel{"EQUAL", i16 | i32 | i64 | b1, of_8_bits | i16, two_operands},
