@@ -17,8 +17,10 @@
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/methods/weight_only.hpp"
 #include "quadrant/pipeline/optimize.hpp"
 #include "quadrant/transforms/prepare.hpp"
+#include "targets/kernels/litert.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -119,8 +121,8 @@ Expected<void> check_recipe(const NamedRecipe& named, const RunContext& context)
   return in_file(check(recipe, context.all_schemes()), named.label);
 }
 
-// What the name of a type of integers in blocks means for TFLite, which has none of these: a scale
-// for each channel. Empty for other types, and for those that are no names.
+// What the name of a type of integers in blocks means for TFLite, whose DEQUANTIZE has none of
+// these: a scale for each channel. Empty for other types, and for those that are no names.
 std::string type_of_channels(std::string_view type) {
   const auto named = named_formats();
   const auto found = std::ranges::find(named, type, &NamedFormat::name);
@@ -139,14 +141,40 @@ void use_channels(OptionValues& options, const RunContext& context) {
   std::string channels = type_of_channels(*type);
   if (channels.empty()) return;
   context.note(
-      fmt::format("TFLite has no blocks of {}, which would be real numbers there: weights "
-                  "get a scale for each channel, '{}'",
+      fmt::format("TFLite has no DEQUANTIZE of blocks of {}, which would be real numbers there: "
+                  "weights get a scale for each channel, '{}'",
                   *type, channels));
   options["type"] = std::move(channels);
 }
 
-// Of the recipe's weight_only, and of what rules make of it.
-void use_channels(Recipe& recipe, const RunContext& context) {
+// What LiteRT's kernels for blocks take of what the options leave open: scales that are float16 and
+// above zero. `whole`: the options with those that they are added to.
+void use_blocks(OptionValues& options, const OptionValues& whole, const RunContext& context) {
+  constexpr std::string_view taken = "i4 * f16[block=32] : f32";
+  const auto* const size = given<std::int64_t>(whole, "block_size");
+  const auto* const granularity = given<std::string>(whole, "granularity");
+  const bool has_blocks = size != nullptr || (granularity != nullptr && *granularity == "block");
+  const std::int64_t block = size != nullptr ? *size : WeightOnlyOptions{}.block_size;
+  if (!has_blocks || block % target_kernels::litert::dense_blocks.step != 0) return;
+  const auto* const type = given<std::string>(whole, "type");
+  const auto* const bits = given<std::int64_t>(whole, "bits");
+  const bool is_named = type != nullptr && *type == "int4";
+  const bool has_bits = type == nullptr && bits != nullptr && *bits == 4;
+  const auto* const symmetry = given<std::string>(whole, "symmetry");
+  const bool is_symmetric = symmetry == nullptr || *symmetry == "symmetric";
+  if (whole.contains("scales") || (!is_named && !(has_bits && is_symmetric))) return;
+  if (is_named) {
+    options["type"] = std::string(taken);
+  } else {
+    options["scales"] = std::string("float16");
+  }
+  context.note(
+      "LiteRT multiplies by blocks of 4 bits whose scales are float16 and above zero: weights get "
+      "such scales");
+}
+
+// Has the weight_only of the recipe, and what rules make of it, make what LiteRT has kernels for.
+void aim_weights(Recipe& recipe, const RunContext& context) {
   for (RecipeRule& rule : recipe.rules) {
     if (rule.options.empty() || rule.schemes.size() != 1) continue;
     const auto base = std::ranges::find(recipe.schemes, rule.schemes[0], &SchemeChoice::name);
@@ -158,9 +186,12 @@ void use_channels(Recipe& recipe, const RunContext& context) {
     if (whole.contains("block_size") && whole.contains("type"))
       rule.options["type"] = whole["type"];
     if (!whole.contains("block_size")) use_channels(rule.options, context);
+    use_blocks(rule.options, whole, context);
   }
   for (SchemeChoice& choice : recipe.schemes) {
-    if (choice.scheme == "weight_only") use_channels(choice.options, context);
+    if (choice.scheme != "weight_only") continue;
+    use_channels(choice.options, context);
+    use_blocks(choice.options, choice.options, context);
   }
 }
 
@@ -204,7 +235,7 @@ void aim(Recipe& recipe, const Destination& destination, const RunContext& conte
   if (is_openvino(target) || (!target && destination.format == ModelFormat::openvino)) {
     kernels = "openvino";
   }
-  if (destination.format == ModelFormat::tflite) use_channels(recipe, context);
+  if (destination.format == ModelFormat::tflite) aim_weights(recipe, context);
   for (SchemeChoice& choice : recipe.schemes) {
     if (choice.scheme != "static_affine") continue;
     if (!kernels.empty()) choice.options.try_emplace("kernels", kernels);

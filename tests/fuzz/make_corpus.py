@@ -468,6 +468,21 @@ def tflite_files():
     three.op(kinds.SOFTMAX, [k[0]], [y], "SoftmaxOptions", beta=1.0)
     yield three.bytes([x], [y, k[1]])
 
+    four = Model()
+    x = four.tensor("x", (1, 32))
+    i = four.tensor("i", (2,), element=schema.TensorType.INT32)
+    w = four.tensor("w", (4, 32), np.arange(64, dtype=np.uint8), schema.TensorType.INT4)
+    halves = four.tensor("halves", (4, 2), np.ones(8, np.float16), schema.TensorType.FLOAT16)
+    blocks = schema.BlockwiseQuantizationT()
+    blocks.scales, blocks.zeroPoints, blocks.blockSize = halves, -1, 16
+    four.graph.tensors[w].quantization = schema.QuantizationParametersT()
+    four.graph.tensors[w].quantization.detailsType = schema.QuantizationDetails.BlockwiseQuantization
+    four.graph.tensors[w].quantization.details = blocks
+    y, rows = four.tensor("y", (1, 4)), four.tensor("rows", (2, 32))
+    four.op(kinds.FULLY_CONNECTED, [x, w, -1], [y], "FullyConnectedOptions")
+    four.op(kinds.EMBEDDING_LOOKUP, [i, w], [rows])
+    yield four.bytes([x, i], [y, rows])
+
 
 def openvino_files():
     """Small IRs: each is the .xml file, a byte 0, and the .bin file."""

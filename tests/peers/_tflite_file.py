@@ -14,6 +14,14 @@ except ImportError as missing:
     sys.exit(77)
 
 
+class Blocks(typing.NamedTuple):
+    """Of codes in blocks along the last axis: the numbers of the tensors of their scales and zero points."""
+    scales: int
+    size: int
+    zero_points: int = -1
+    shape: tuple = ()
+
+
 class Tensor(typing.NamedTuple):
     """Of a file of one operator: its contents, or their type and shape; and its parameters."""
     values: np.ndarray
@@ -22,6 +30,7 @@ class Tensor(typing.NamedTuple):
     zero: int = 0
     signature: tuple = ()  # with -1 for an extent that is open
     axis: int = 0
+    blocks: Blocks | None = None
 
 
 # Of types that share bytes, the first in the lowest bits.
@@ -54,9 +63,28 @@ def tensors_of(path):
     return found
 
 
-def file_of(operator, inputs, outputs, options=None, **fields):
-    """`outputs`: one or several. `options`: the name of the operator's table, with `fields`. Tensors
-    are called t0, t1, ..."""
+def weights_in_blocks(path):
+    """By name: the codes in blocks of a file, their scales as the file has them, and the blocks' size."""
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(path.read_bytes()))
+    found = {}
+    for tensor in model.subgraphs[0].tensors:
+        details = tensor.quantization and tensor.quantization.details
+        if not isinstance(details, schema.BlockwiseQuantizationT):
+            continue
+        assert tensor.type == schema.TensorType.INT4 and details.zeroPoints == -1
+        halves = np.frombuffer(bytes(model.buffers[tensor.buffer].data), np.uint8)[:, None] >> [0, 4] & 15
+        codes = halves.reshape(-1)[:np.prod(tensor.shape)].reshape(tensor.shape).astype(np.int8)
+        scales = model.subgraphs[0].tensors[details.scales]
+        types = {schema.TensorType.FLOAT16: np.float16, schema.TensorType.FLOAT32: np.float32}
+        numbers = np.frombuffer(bytes(model.buffers[scales.buffer].data), types[scales.type])
+        found[tensor.name.decode()] = (np.where(codes > 7, codes - 16, codes).astype(np.int8),
+                                       numbers.reshape(scales.shape), details.blockSize)
+    return found
+
+
+def file_of(operator, inputs, outputs, options=None, others=(), **fields):
+    """`outputs`: one or several. `options`: the name of the operator's table, with `fields`. `others`: tensors
+    that no operator reads. Tensors are called t0, t1, ..., in that order."""
     outputs = [outputs] if isinstance(outputs, Tensor) else outputs
     model, graph, made = schema.ModelT(), schema.SubGraphT(), schema.OperatorT()
     kind = schema.OperatorCodeT()
@@ -76,7 +104,7 @@ def file_of(operator, inputs, outputs, options=None, **fields):
         for name, value in fields.items():
             assert hasattr(made.builtinOptions, name), name
             setattr(made.builtinOptions, name, value)
-    for number, given in enumerate([*inputs, *outputs]):
+    for number, given in enumerate([*inputs, *outputs, *others]):
         tensor = schema.TensorT()
         tensor.name, tensor.shape, tensor.buffer = f"t{number}", list(given.values.shape), 0
         if given.signature:
@@ -87,6 +115,14 @@ def file_of(operator, inputs, outputs, options=None, **fields):
             tensor.quantization.scale = np.atleast_1d(given.scale).astype(np.float32)
             tensor.quantization.zeroPoint = [given.zero] * np.size(given.scale)
             tensor.quantization.quantizedDimension = given.axis
+        if given.blocks:
+            details = schema.BlockwiseQuantizationT()
+            details.scales, details.blockSize, details.zeroPoints, shape = given.blocks
+            details.blockShape = list(shape) or None
+            tensor.quantization = schema.QuantizationParametersT()
+            tensor.quantization.quantizedDimension = given.axis
+            tensor.quantization.detailsType = schema.QuantizationDetails.BlockwiseQuantization
+            tensor.quantization.details = details
         if given.constant:
             contents = schema.BufferT()
             contents.data = list(contents_of(given.values))

@@ -48,10 +48,12 @@ struct TfliteWriteReport {
 ///   index of an axis; of others, as those of blocks, it has the codes alone, and arithmetic makes
 ///   real values of these. `quantize` and `dequantize` become QUANTIZE and DEQUANTIZE; a `quantize`
 ///   of a `dequantize` that nobody else reads becomes one QUANTIZE.
+/// - Constant weights in blocks stay codes with scales where LiteRT multiplies float data by such,
+///   which it rounds to 8 bits (docs/formats/tflite.md).
 /// - QuantizeLinear and DequantizeLinear that are left in the graph as ONNX's operators, because
 ///   their parameters are computed, become arithmetic.
 /// - An activation that alone reads the result of a convolution, product, pooling or sum of the
-///   same type is fused into it.
+///   same type is fused into it, but for products with weights in blocks.
 /// - Unknown extents are 1 in the file, and -1 in the shape signature.
 /// - Inputs and outputs keep the model's own order of axes, and their names, which a signature
 ///   `serving_default` lists.

@@ -115,6 +115,18 @@ void refuse_what_is_not_read(const schema::Tensor& tensor, const Place& place) {
 
 }  // namespace
 
+void File::check_blocks(const schema::BlockwiseQuantization* blocks, const Place& place) {
+  if (!blocks) return;
+  const auto tensors = static_cast<std::int64_t>(size_of(graph_->tensors()));
+  if (blocks->scales() < 0 || blocks->scales() >= tensors) {
+    invalid(fmt::format("scales in tensor {} of {}", blocks->scales(), tensors), place);
+  }
+  const auto at = static_cast<flatbuffers::uoffset_t>(blocks->scales());
+  const std::uint32_t scales = graph_->tensors()->Get(at)->buffer();
+  // That tensor may not have been checked yet.
+  if (scales < model_->buffers()->size()) count(buffer(scales).size());
+}
+
 void File::check_tensor(const schema::Tensor& tensor, const Place& place) {
   refuse_what_is_not_read(tensor, place);
   if (tensor.buffer() >= model_->buffers()->size()) {
@@ -122,7 +134,10 @@ void File::check_tensor(const schema::Tensor& tensor, const Place& place) {
   }
   const auto rank = size_of(tensor.shape());
   count(std::size_t{4} * rank + size_of(tensor.name()));
-  if (const auto* codes = tensor.quantization()) count(std::size_t{4} * size_of(codes->scale()));
+  if (const auto* codes = tensor.quantization()) {
+    count(std::size_t{4} * size_of(codes->scale()));
+    check_blocks(codes->details_as_BlockwiseQuantization(), place);
+  }
   if (rank > most_dimensions) invalid(fmt::format("{} dimensions", rank), place);
   const std::uint64_t elements = checked_elements(tensor, place);
   const auto signature = size_of(tensor.shape_signature());

@@ -30,6 +30,8 @@ class File {
  private:
   void check_model();
   void check_tensor(const schema::Tensor& tensor, const Place& place);
+  /// `blocks` may be null.
+  void check_blocks(const schema::BlockwiseQuantization* blocks, const Place& place);
   void check_tensors();
   void check_operators();
   /// Keeps account of what many tables may share.

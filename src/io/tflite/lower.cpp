@@ -247,6 +247,25 @@ TensorId Lowering::tensor(Value value, const Axes& axes) {
   return made;
 }
 
+TensorId Lowering::blocks(Value value, const Axes& axes, BuiltinOperator code) {
+  if (value.is_absent() || constant(value) || !is_free(value)) return no_tensor;
+  const Value codes = graph_.operands(value.node)[0];
+  const auto& quantization = type(codes).uniform();
+  const Constant& contents = *constant(codes);
+  // Blocks lie along the last axis.
+  if (!quantization || quantization->granularity.axis != axes.back() ||
+      !litert_kernel(code).takes_blocks(*quantization, contents.shape())) {
+    return no_tensor;
+  }
+  std::vector<Form>& forms = blocks_[codes];
+  const auto found = std::ranges::find(forms, axes, &Form::axes);
+  if (found != forms.end()) return found->tensor;
+  const TensorId made =
+      model_.add_blocks(std::string(graph_.value_name(codes)), contents, *quantization, axes);
+  forms.push_back({axes, made});
+  return made;
+}
+
 TensorId Lowering::in_plain_order(Value value) {
   const Axes plain = plain_axes(ranked(value).rank());
   if (!is_free(value)) {
@@ -429,6 +448,8 @@ bool Lowering::fuse(schema::ActivationFunctionType activation, Value operand, Va
   schema::OperatorT* op = model_.producer(form.tensor);
   schema::ActivationFunctionType* place = op ? activation_of(*op) : nullptr;
   if (!place || *place != schema::ActivationFunctionType::NONE) return false;
+  // LiteRT's own kernel for these does not apply it.
+  if (model_.reads_blocks(*op)) return false;
   // Each value that has the tensor, from the one that it was made for on, is read by the next
   // alone.
   const Value made = makers_[form.tensor];

@@ -74,6 +74,9 @@ class Lowering {
   /// A value that `is_free`, with the same elements in that shape; scales of channels lie along an
   /// axis that is the same in both.
   TensorId free_tensor(Value value, const Axes& axes, const Shape& shape);
+  /// The codes in blocks that `value` is the real values of, for an operator of kernel `code`;
+  /// `no_tensor` where there are none that it takes.
+  [[nodiscard]] TensorId blocks(Value value, const Axes& axes, BuiltinOperator code);
   [[nodiscard]] TensorId plain(Value value) {
     return tensor(value, plain_axes(ranked(value).rank()));
   }
@@ -186,6 +189,7 @@ class Lowering {
   TfliteWriteReport& report_;
   Model model_;
   std::unordered_map<Value, std::vector<Form>> forms_;
+  std::unordered_map<Value, std::vector<Form>> blocks_;  ///< by the codes
   std::unordered_map<TensorId, Value> makers_;  // the value that an operator makes a tensor for
   KnownIntegers known_;
   std::unordered_map<Value, Value> real_values_;  ///< of codes that an operation cannot take

@@ -111,6 +111,20 @@ TensorId Model::add_constant(std::string name, const Constant& constant,
   return id;
 }
 
+TensorId Model::add_blocks(const std::string& name, const Constant& codes, const UniformType& type,
+                           const Axes& axes) {
+  const Constant scales =
+      make_scales(ElementType::float16, type.scales.shape(), value_of(read_scales(type.scales)));
+  schema::BlockwiseQuantizationT blocks;
+  blocks.scales = add_constant(name + "_scales", scales, nullptr, axes);
+  blocks.zero_points = no_tensor;
+  blocks.block_size = narrow(type.granularity.block_size);
+  const TensorId id = add_constant(name, codes, nullptr, axes);
+  tensor(id).quantization = std::make_unique<schema::QuantizationParametersT>();
+  tensor(id).quantization->details.Set(std::move(blocks));
+  return id;
+}
+
 TensorId Model::integers(const std::vector<std::int32_t>& values) {
   const auto [entry, is_new] = integer_lists_.try_emplace(values, no_tensor);
   if (is_new) {
@@ -186,6 +200,13 @@ schema::OperatorT* Model::producer(TensorId id) {
 
 BuiltinOperator Model::code_of(const schema::OperatorT& op) const {
   return kinds_[producers_.at(op.outputs.front())].code;
+}
+
+bool Model::reads_blocks(const schema::OperatorT& op) const {
+  return std::ranges::any_of(op.inputs, [&](TensorId id) {
+    return id != no_tensor && tensor(id).quantization &&
+           tensor(id).quantization->details.AsBlockwiseQuantization() != nullptr;
+  });
 }
 
 bool Model::takes_two_bits(std::size_t number, std::size_t operand) const {

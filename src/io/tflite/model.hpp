@@ -41,6 +41,10 @@ class Model {
   /// The same, with contents; `constant` has the value's own order.
   TensorId add_constant(std::string name, const Constant& constant,
                         const std::shared_ptr<const UniformType>& quantization, const Axes& axes);
+  /// The same of codes in blocks, with their scales, as float16, in a tensor of their own. For
+  /// kernels that take them (`takes_blocks`) alone: others read the codes as if they had no scales.
+  TensorId add_blocks(const std::string& name, const Constant& codes, const UniformType& type,
+                      const Axes& axes);
   /// int32, of one dimension. Equal ones are one.
   TensorId integers(const std::vector<std::int32_t>& values);
   /// Of rank 0. Equal ones are one.
@@ -64,6 +68,8 @@ class Model {
   /// The operator that computes the tensor; null for inputs and constants.
   [[nodiscard]] schema::OperatorT* producer(TensorId id);
   [[nodiscard]] BuiltinOperator code_of(const schema::OperatorT& op) const;
+  /// Whether an operand is codes in blocks.
+  [[nodiscard]] bool reads_blocks(const schema::OperatorT& op) const;
   [[nodiscard]] std::int64_t operator_count() const {
     return static_cast<std::int64_t>(kinds_.size());
   }

@@ -48,12 +48,16 @@ class BufferSource final : public ConstantSource {
   std::span<const std::byte> bytes_;
 };
 
-std::vector<float> checked_scales(const schema::QuantizationParameters& parameters,
-                                  const Place& place) {
-  std::vector<float> scales(parameters.scale()->begin(), parameters.scale()->end());
+void check_scales(std::span<const float> scales, const Place& place) {
   for (const float scale : scales) {
     if (!std::isfinite(scale) || scale <= 0) invalid(fmt::format("a scale of {}", scale), place);
   }
+}
+
+std::vector<float> checked_scales(const schema::QuantizationParameters& parameters,
+                                  const Place& place) {
+  std::vector<float> scales(parameters.scale()->begin(), parameters.scale()->end());
+  check_scales(scales, place);
   return scales;
 }
 
@@ -84,6 +88,75 @@ Granularity granularity_of(const schema::QuantizationParameters& parameters, con
     return Granularity::per_axis(axis);
   if (count > 1) invalid(fmt::format("{} scales along axis {}", count, axis), place);
   return Granularity::per_tensor();
+}
+
+/// The contents of tensor `index`, which holds the scales of a tensor with parameters of shape
+/// `extents`: in these, or as a list.
+Constant scales_in(const File& file, std::int32_t index, const Shape& extents, const Place& place) {
+  const schema::Tensor& tensor =
+      *file.graph().tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  const ElementType element = element_of(tensor.type());
+  if (!is_scale_type(element)) {
+    invalid(fmt::format("scales of {}, where floats are read", to_string(element)), place);
+  }
+  const auto contents = file.buffer(tensor.buffer());
+  std::vector<Extent> stated;
+  for (std::size_t i = 0; i < length(tensor.shape()); ++i) {
+    stated.emplace_back(tensor.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
+  }
+  const Shape shape(std::move(stated));
+  const auto count = extents.element_count();
+  const bool is_list = shape.rank() == 1 && shape.element_count() == count;
+  if (shape != extents && !is_list) {
+    invalid(fmt::format("scales of shape [{}], where blocks have [{}]", to_string(shape),
+                        to_string(extents)),
+            place);
+  }
+  const auto width = static_cast<std::uint64_t>(byte_width(element));
+  if (contents.size() != static_cast<std::uint64_t>(count.value_or(0)) * width) {
+    invalid("scales that are no constant", place);
+  }
+  return Constant::deferred(element, extents,
+                            std::make_shared<const BufferSource>(file.bytes(), contents));
+}
+
+/// Of codes in blocks along the last axis, as LiteRT's kernels read them.
+std::shared_ptr<const UniformType> quantization_by_blocks(const File& file,
+                                                          const schema::Tensor& tensor,
+                                                          const Shape& shape, const Place& place) {
+  const schema::BlockwiseQuantization& blocks =
+      *tensor.quantization()->details_as_BlockwiseQuantization();
+  const std::int64_t last = shape.rank() - 1;
+  const std::int64_t along = tensor.quantization()->quantized_dimension();
+  if (tensor.type() != schema::TensorType::INT4 || file.buffer(tensor.buffer()).empty()) {
+    impossible("blocks of other codes than constants of i4", place);
+  }
+  // 0 is what the format has for what is left out.
+  if (blocks.zero_points() != 0 && blocks.zero_points() != no_tensor) {
+    impossible("blocks with zero points", place);
+  }
+  if (length(blocks.block_shape()) != 0) impossible("blocks along several axes", place);
+  if (last < 0 || (along != 0 && along != last)) {
+    impossible(fmt::format("blocks along axis {}, where the last one has them", along), place);
+  }
+  const std::int64_t extent = shape[last].value_or(0);
+  if (blocks.block_size() < 1 || extent % blocks.block_size() != 0) {
+    invalid(fmt::format("blocks of {} in an extent of {}", blocks.block_size(), extent), place);
+  }
+  const IntegerRange range = code_range(4, true);
+  UniformType type;
+  type.storage = ElementType::int4;
+  type.storage_min = range.min;
+  type.storage_max = range.max;
+  type.granularity = Granularity::per_block(last, blocks.block_size());
+  type.scales = scales_in(file, blocks.scales(), parameter_shape(shape, type.granularity), place);
+  check_scales(value_of(read_scales(type.scales)), place);
+  return std::make_shared<const UniformType>(std::move(type));
+}
+
+bool has_blocks(const schema::Tensor& tensor) {
+  return tensor.quantization() != nullptr &&
+         tensor.quantization()->details_as_BlockwiseQuantization() != nullptr;
 }
 
 std::shared_ptr<const UniformType> quantization_of(const schema::Tensor& tensor,
@@ -141,8 +214,10 @@ ElementType held_element(const schema::Tensor& tensor, std::span<const std::byte
   return is_narrow ? ElementType::int4 : element_of(tensor.type());
 }
 
-TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& tensor,
-                        std::span<const std::byte> contents, std::uint32_t index) {
+TensorType type_in_file(const File& file, std::uint32_t index) {
+  const schema::Tensor& tensor = *file.graph().tensors()->Get(index);
+  const auto contents = file.buffer(tensor.buffer());
+  const Place place{.tensor = tensor_label(file.graph(), index)};
   TensorType type;
   type.element = held_element(tensor, contents);
   // Contents tell all extents.
@@ -155,8 +230,8 @@ TensorType type_in_file(const schema::SubGraph& graph, const schema::Tensor& ten
     shape.push_back(extent < 0 ? Extent::open() : Extent(extent));
   }
   type.shape = Shape(std::move(shape));
-  type.quantization =
-      quantization_of(tensor, type.element, type.shape, {.tensor = tensor_label(graph, index)});
+  type.quantization = has_blocks(tensor) ? quantization_by_blocks(file, tensor, type.shape, place)
+                                         : quantization_of(tensor, type.element, type.shape, place);
   return type;
 }
 
@@ -169,10 +244,7 @@ Axes inverse(const Axes& axes) {
 Raising::Raising(const File& file) : file_(file) {
   const auto* tensors = file.graph().tensors();
   forms_.resize(length(tensors));
-  for (std::uint32_t i = 0; i < length(tensors); ++i) {
-    types_.push_back(
-        type_in_file(file.graph(), *tensors->Get(i), file.buffer(tensors->Get(i)->buffer()), i));
-  }
+  for (std::uint32_t i = 0; i < length(tensors); ++i) types_.push_back(type_in_file(file, i));
 }
 
 // --- tensors of the file
@@ -205,9 +277,11 @@ TensorType Raising::type_of(TensorId id, const Axes& axes) const {
   }
   TensorType result = type(id);
   result.shape = arranged(result.shape, inverse(axes));
-  if (result.quantization && result.uniform()->granularity.kind == Granularity::Kind::axis) {
+  if (result.quantization && result.uniform()->granularity.kind != Granularity::Kind::tensor) {
     auto moved_type = *result.uniform();
+    const bool has_blocks = moved_type.granularity.kind == Granularity::Kind::block;
     moved_type.granularity.axis = axes[static_cast<std::size_t>(moved_type.granularity.axis)];
+    if (has_blocks) moved_type.scales = arranged(moved_type.scales, inverse(axes));
     result.quantization = std::make_shared<const UniformType>(std::move(moved_type));
   }
   return result;
@@ -250,6 +324,7 @@ Value Raising::constant_value(TensorId id, const Axes& axes) {
                                   std::make_shared<const BufferSource>(file_.bytes(), bytes));
   }
   if (!is_plain(axes) || is_packed(stored)) count_copy(constant.byte_size());
+  if (!is_plain(axes) && has_blocks(tensor(id))) count_copy(held.uniform()->scales.byte_size());
   const TensorType wanted = type_of(id, axes);
   const Value made = graph_.add_constant(name(id), arranged(constant, inverse(axes)));
   graph_.set_type(made, wanted);
@@ -445,6 +520,9 @@ void Raising::raise_raw(const RaisedOp& op) {
   std::vector<Value> operands;
   operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
+    if (op.input(i) != no_tensor && has_blocks(tensor(op.input(i)))) {
+      impossible(fmt::format("{} of codes in blocks", kind));
+    }
     operands.push_back(op.input(i) == no_tensor ? Value{} : plain(op.input(i)));
   }
   std::vector<ResultSpec> results;

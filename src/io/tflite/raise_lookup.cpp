@@ -95,9 +95,22 @@ bool raise_one_hot(Raising& raising, const RaisedOp& op) {
 }
 
 bool raise_embedding(Raising& raising, const RaisedOp& op) {
-  if (!is_plain(raising, op, 2)) return false;
-  raising.add(ops::Gather::kind, {raising.plain(op.input(1)), raising.plain(op.input(0))},
-              op.output(), plain_axes(raising.rank(op.output())), {{"axis", std::int64_t{0}}});
+  const TensorId indices = op.input(0);
+  const TensorId rows = op.input(1);
+  if (op.input_count() != 2 || indices == no_tensor || rows == no_tensor) return false;
+  // Of codes in blocks, the kernel gives real values.
+  const TensorType& type = raising.type(rows);
+  const bool has_blocks =
+      type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::block &&
+      raising.type(op.output()).element == ElementType::float32 &&
+      !raising.type(op.output()).is_quantized() && !raising.type(indices).is_quantized();
+  if (!has_blocks && !is_plain(raising, op, 2)) return false;
+  Value table = raising.plain(rows);
+  if (has_blocks) {
+    table = Steps(raising, op.output()).apply(ops::Dequantize::kind, {table}, {}, type.expressed());
+  }
+  raising.add(ops::Gather::kind, {table, raising.plain(indices)}, op.output(),
+              plain_axes(raising.rank(op.output())), {{"axis", std::int64_t{0}}});
   return true;
 }
 

@@ -263,6 +263,16 @@ Value add_between(Raising& raising, std::string_view kind, std::vector<Value> op
                                .attributes = std::move(attributes)})};
 }
 
+/// Weights beside real data are real values, though the kernel rounds the data to multiply codes.
+Value weights_of(Raising& raising, const RaisedOp& op, const Axes& axes) {
+  const TensorId id = op.input(1);
+  const Value weights = raising.value(id, axes);
+  if (raising.type(op.input(0)).is_quantized() || !raising.type(id).is_quantized()) return weights;
+  return add_between(raising, ops::Dequantize::kind, {weights},
+                     fmt::format("{}_weights", raising.name(op.output())),
+                     raising.type_of(id, axes).expressed());
+}
+
 /// Data of any rank are rows, one behind the other, of as many columns as the weights have; the
 /// result may have the shape of the rows again.
 bool raise_dense_rows(Raising& raising, const RaisedOp& op,
@@ -290,7 +300,7 @@ bool raise_dense_rows(Raising& raising, const RaisedOp& op,
   const Value flat =
       add_between(raising, ops::Reshape::kind, {raising.plain(data), list("rows_shape", rows)},
                   name + "_rows", reshaped(raising.type(data), rows));
-  std::vector<Value> operands{flat, raising.plain(op.input(1))};
+  std::vector<Value> operands{flat, weights_of(raising, op, {0, 1})};
   if (op.input(2) != no_tensor) operands.push_back(raising.plain(op.input(2)));
   const Attributes attributes{{"transB", std::int64_t{1}}};
   if (raising.type(output).shape == results) {
@@ -312,7 +322,7 @@ bool raise_dense_axis(Raising& raising, const RaisedOp& op,
                       schema::ActivationFunctionType activation) {
   const TensorId output = op.output();
   const TensorId bias = op.input(2);
-  std::vector<Value> operands{raising.plain(op.input(0)), raising.value(op.input(1), {1, 0})};
+  std::vector<Value> operands{raising.plain(op.input(0)), weights_of(raising, op, {1, 0})};
   const Axes plain = plain_axes(raising.rank(output));
   if (bias == no_tensor) {
     raising.add_activated(ops::MatMul::kind, std::move(operands), output, plain, activation);
@@ -338,7 +348,7 @@ bool raise_fully_connected(Raising& raising, const RaisedOp& op) {
   const auto activation = options->fused_activation_function();
   const std::int64_t rank = raising.rank(data);
   if (rank == 2 && raising.rank(op.output()) == 2) {
-    std::vector<Value> operands{raising.plain(data), raising.plain(weights)};
+    std::vector<Value> operands{raising.plain(data), weights_of(raising, op, {0, 1})};
     if (bias != no_tensor) operands.push_back(raising.plain(bias));
     raising.add_activated(ops::Gemm::kind, std::move(operands), op.output(), plain_axes(2),
                           activation, {{"transB", std::int64_t{1}}});

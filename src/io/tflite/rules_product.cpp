@@ -13,8 +13,17 @@ namespace {
 
 using enum BuiltinOperator;
 
-/// Weights `[channels, summed]` of a FULLY_CONNECTED, laid out as `axes`.
-TensorId dense_weights(Lowering& lowering, Value weights, const Axes& axes) {
+/// Weights `[channels, summed]` of a FULLY_CONNECTED that multiplies `data`, laid out as `axes`.
+TensorId dense_weights(Lowering& lowering, const NodeRef& node, Value data, Value weights,
+                       const Axes& axes) {
+  if (lowering.type(data).element == ElementType::float32) {
+    const TensorId blocks = lowering.blocks(weights, axes, FULLY_CONNECTED);
+    if (blocks != no_tensor) {
+      lowering.changed(
+          node, "weights are codes in blocks: the kernel rounds what they multiply to 8 bits");
+      return blocks;
+    }
+  }
   const TensorId tensor = lowering.tensor(weights, axes);
   const auto& parameters = lowering.model().tensor(tensor).quantization;
   if (parameters && parameters->scale.size() > 1 && parameters->quantized_dimension != 0) {
@@ -40,7 +49,8 @@ bool is_bias(const Lowering& lowering, Value value, Extent channels) {
 
 void emit_dense(Lowering& lowering, const NodeRef& node, const Dense& dense, TensorId result) {
   const TensorId data = lowering.tensor(dense.data, dense.data_axes);
-  const TensorId weights = dense_weights(lowering, dense.weights, dense.weight_axes);
+  const TensorId weights =
+      dense_weights(lowering, node, dense.data, dense.weights, dense.weight_axes);
   const Extent channels =
       lowering.shape(dense.weights)[static_cast<std::int64_t>(dense.weight_axes.front())];
   const bool has_codes = lowering.type(dense.data).is_quantized();

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ir/float16.hpp"
 #include "ir/scales.hpp"
 
 namespace quadrant::inline v0::target_kernels {
@@ -42,6 +43,22 @@ const char* LitertKernel::refuse_weights(ElementType beside, const UniformType& 
   const bool may_shift = is_per_tensor && (weights.shifted & set_of(type.storage)) != 0;
   if (may_shift || !has_shift(zeros_of(type))) return nullptr;
   return is_per_tensor ? "its weight has a zero point" : "its channels have zero points";
+}
+
+bool LitertKernel::takes_blocks(const UniformType& type, const Shape& shape) const {
+  const Granularity& groups = type.granularity;
+  if ((blocks.codes & set_of(type.storage)) == 0 || groups.kind != Granularity::Kind::block ||
+      groups.block_size % blocks.step != 0 || shape.rank() != 2 || !shape.is_static()) {
+    return false;
+  }
+  const std::int64_t depth = shape[groups.axis].value();
+  const bool is_whole = depth > 0 && depth % groups.block_size == 0;
+  if (!is_whole || shape[1 - groups.axis].value() < blocks.least_channels) return false;
+  const auto scales = read_scales(type.scales);
+  if (!scales || has_shift(zeros_of(type))) return false;
+  return std::ranges::all_of(*scales, [](float scale) {
+    return scale > 0 && widen_float16(round_to_float16(scale)) == scale;
+  });
 }
 
 const LitertKernel& litert_kernel(std::string_view name) noexcept {

@@ -33,6 +33,14 @@ struct WeightTypes {
   Types shifted = 0;  ///< those of one scale whose zero point may be another than 0
 };
 
+/// Which constant weights in blocks a kernel takes beside real numbers, which it rounds to 8 bits,
+/// each row by its own scale and zero point. Their scales are above zero, and float16.
+struct BlockWeights {
+  Types codes = 0;
+  std::int64_t step = 0;            ///< block sizes are multiples of it
+  std::int64_t least_channels = 0;  ///< of fewer, the results are zeros
+};
+
 /// Room for a sum, or a product of two, in steps of the result, before it is limited to the codes
 /// that there are.
 struct Room {
@@ -51,6 +59,7 @@ struct LitertKernel {
   FixedResults results{};
   Room room{};
   Types channel_codes = ~Types{0};  ///< of `codes`: those that may have a scale for each channel
+  BlockWeights blocks{};
 
   [[nodiscard]] constexpr bool takes_plain(ElementType element) const noexcept {
     return (plain & set_of(element)) != 0;
@@ -69,6 +78,9 @@ struct LitertKernel {
   /// Why it does not take weights, of one scale or of one for each channel, beside codes of type
   /// `beside`: a literal, or null.
   [[nodiscard]] const char* refuse_weights(ElementType beside, const UniformType& type) const;
+  /// Whether it takes weights in blocks along the one axis of a matrix of that shape that is summed
+  /// over.
+  [[nodiscard]] bool takes_blocks(const UniformType& type, const Shape& shape) const;
 };
 
 namespace litert {
@@ -104,6 +116,8 @@ inline constexpr WeightTypes transposed_weights{i8, u8, i8, u8};
 // Beside weights of int16 the kernel reads a bias of 64 bits as if it had 32.
 inline constexpr WeightTypes dense_weights{i8 | i4 | i2, u8, i8 | i4 | i2, i8 | u8};
 inline constexpr WeightTypes matrix_factors{i8, 0, i16, i8};
+// XNNPACK has these sizes; what the other kernel makes of others depends on all extents.
+inline constexpr BlockWeights dense_blocks{.codes = i4, .step = 32, .least_channels = 4};
 
 constexpr float fraction(int count) { return 1.0F / static_cast<float>(count); }
 inline constexpr FixedResult to_one{.scale = fraction(32768)};
@@ -138,7 +152,7 @@ inline constexpr std::array kernels{
     LitertKernel{"EXP", 0, i8 | i16},
     LitertKernel{"FILL", common_plain | u16 | u32 | b1, 0, {.first = 1}},
     LitertKernel{"FLOOR_MOD", i8 | i16 | i32 | i64, 0, two_operands},
-    LitertKernel{"FULLY_CONNECTED", 0, codes_16, {}, dense_weights},
+    LitertKernel{"FULLY_CONNECTED", 0, codes_16, {}, dense_weights, {}, {}, dense_blocks},
     LitertKernel{"GATHER", common_plain | b1, moved_codes},
     LitertKernel{"GATHER_ND", common_plain | b1, moved_codes},
     LitertKernel{"GELU", 0, codes_16},

@@ -136,3 +136,45 @@ TEST_CASE("the browsers' converter knows fewer codes, and fixes tanh of 8 bits")
   CHECK(fixed->scale == 1.0F / 128);
   CHECK(fixed->zero == 128);
 }
+
+// Measured with and without XNNPACK (tests/peers/tflite_blocks_test.py).
+TEST_CASE("weights in blocks") {
+  struct Case {
+    std::int64_t channels = 4;
+    std::int64_t depth = 64;
+    std::int64_t size = 32;
+    float scale = 0.5F;
+    ElementType storage = ElementType::int4;
+    std::int64_t zero = 0;
+    const char* kernel = "FULLY_CONNECTED";
+  };
+  const auto takes = [](const Case& given) {
+    UniformType type = codes_of(given.storage);
+    const Shape shape{given.channels, given.depth};
+    type.granularity = Granularity::per_block(1, given.size);
+    const Shape groups = parameter_shape(shape, type.granularity);
+    const auto count = static_cast<std::size_t>(groups.element_count().value_or(0));
+    std::vector<float> scales(count, 0.25F);
+    if (count > 0) scales.back() = given.scale;
+    type.scales = make_scales(ElementType::float32, groups, scales);
+    type.zero_points =
+        make_zero_points(given.storage, groups, std::vector<std::int64_t>(count, given.zero));
+    return target_kernels::litert_kernel(given.kernel).takes_blocks(type, shape);
+  };
+  CHECK(takes({}));
+  CHECK(takes({.size = 64}));
+  CHECK(takes({.depth = 96, .size = 96}));
+  CHECK(takes({.scale = 65504}));
+  CHECK_FALSE(takes({.channels = 3}));
+  CHECK_FALSE(takes({.depth = 80}));
+  CHECK_FALSE(takes({.depth = 0}));
+  CHECK_FALSE(takes({.size = 16}));
+  CHECK_FALSE(takes({.depth = 96, .size = 48}));
+  CHECK_FALSE(takes({.scale = -0.5F}));
+  CHECK_FALSE(takes({.scale = 0.1F}));
+  CHECK_FALSE(takes({.scale = 65536}));
+  CHECK_FALSE(takes({.storage = ElementType::int8}));
+  CHECK_FALSE(takes({.zero = 1}));
+  CHECK_FALSE(takes({.kernel = "CONV_2D"}));
+  CHECK_FALSE(takes({.kernel = "DEQUANTIZE"}));
+}
