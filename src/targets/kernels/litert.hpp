@@ -58,8 +58,8 @@ struct LitertKernel {
   WeightTypes weights{};
   FixedResults results{};
   Room room{};
-  Types channel_codes = ~Types{0};  ///< of `codes`: those that may have a scale for each channel
   BlockWeights blocks{};
+  Types channel_codes = ~Types{0};  ///< of `codes`: those that may have a scale for each channel
 
   [[nodiscard]] constexpr bool takes_plain(ElementType element) const noexcept {
     return (plain & set_of(element)) != 0;
