@@ -44,6 +44,13 @@ Expected<NumberFormat> format_of(const WeightOnly& scheme, NodeRef node, const C
   return format;
 }
 
+// What files hold the part as: constants hold the same numbers as float32.
+ElementType stored_as(const FormatPart& part, const NumberFormat& format) {
+  if (part.values > 0) return std::get<StoredTable>(format.code).values;
+  const auto* const real = part.level ? std::get_if<FloatScale>(&part.level->type) : nullptr;
+  return real ? real->type : ElementType::undefined;
+}
+
 bool has_only_zeros(const Constant& weight) {
   const auto read = weight.read();
   return read && std::ranges::all_of(read->bytes(), [](std::byte b) { return b == std::byte{0}; });
@@ -54,7 +61,7 @@ std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
   const std::vector<FormatPart> parts = parts_of(format.format);
   const std::vector<Constant> contents = contents_of(format);
   for (std::size_t i = 0; i < std::min(parts.size(), contents.size()); ++i) {
-    if (parts[i].element != ElementType::float16) continue;
+    if (stored_as(parts[i], format.format) != ElementType::float16) continue;
     const auto numbers = read_scales(contents[i]);
     if (!numbers || numbers->empty()) continue;
     const auto magnitude = [](float number) { return std::fabs(number); };

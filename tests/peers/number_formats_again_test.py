@@ -65,6 +65,9 @@ def check_again(options):
                 found = next(iter(compiled_by_openvino(str(target))([EYE["x"]]).values()))
             elif extension == "tflite":
                 found = next(iter(run_litert(target, EYE).values()))
+                if "to 8 bits" in done.stdout:  # beside weights in blocks, and told
+                    assert decibels(expected, found) > 40, decibels(expected, found)
+                    continue
             else:
                 done = quadrant("convert", target, folder / "back.onnx")
                 assert done.returncode == 0, done.stderr
@@ -151,9 +154,6 @@ def check_magnitude(name, scale, at_least):
             assert "float16 numbers: float32 ones hold them" in done.stderr + done.stdout, done.stderr
             assert abs(np.log10(scale)) > 3, f"refused: {done.stderr}"
             return
-        report = quadrant("inspect", made)
-        if "f32" in report.stdout and "256x48xf32" in report.stdout:
-            return  # it stayed float, which the summary says
         found = run(made, {"x": np.eye(256, dtype=np.float32)})[0]
         assert decibels(w, found) > at_least, decibels(w, found)
 
@@ -188,7 +188,8 @@ def check_zeros(name):
         made, done = quantized(folder, product(np.zeros((ROWS, COLUMNS), np.float32)), "--type", name)
         assert done.returncode == 0, done.stderr
         assert "float16" not in done.stdout + done.stderr, done.stdout
-        assert not np.any(run(made, EYE)[0])
+        # IQ4_NL has no code for zero.
+        assert np.abs(run(made, EYE)[0]).max() <= (1e-6 if name == "iq4nl" else 0)
 
 
 def test_zeros():
