@@ -168,13 +168,21 @@ TEST_CASE("codes of a format that is not uniform do not move: the weight does, i
   }
 }
 
+TEST_CASE("a type with scales for channels takes blocks, along the sums of the product") {
+  Graph graph = product();
+  const auto result = build::quantize(
+      graph, {.type = "int8", .granularity = Granularity::Kind::block, .block_size = 16});
+  CHECK(innermost_groups(scaled_format(quantization_of(result, "w_quantized")).format) ==
+        Granularity::per_block(0, 16));
+}
+
 TEST_CASE("types that cannot be say why") {
   CHECK(refused({.type = "nf5"}).message.find("did you mean 'nf4'") != std::string::npos);
   CHECK(refused({.type = "nf4 * f32[block=64"}).code == ErrorCode::usage);
   CHECK(refused({.type = "i20 * f32[channel] : f32"}).message.find("16") != std::string::npos);
   CHECK(refused({.type = "nf4", .form = WeightOnlyOptions::Form::behind}).message.find("'front'") !=
         std::string::npos);
-  CHECK(refused({.type = "fp8-e4m3", .granularity = Granularity::Kind::block})
+  CHECK(refused({.type = "codebook:16", .granularity = Granularity::Kind::block})
             .message.find("no blocks") != std::string::npos);
   CHECK(refused({.type = "i8 * f32[axis=0] : f32"}).message.find("'channel'") != std::string::npos);
   CHECK(refused({.scale_type = ElementType::float8e4m3}).code == ErrorCode::impossible);
