@@ -180,7 +180,15 @@ Expected<NumberFormat> WeightOnly::format_along(const FormatAxes& axes) const {
 
 Expected<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_t rank,
                                           std::int64_t channel) const {
-  return format_along(axes_of(groups, rank, channel));
+  QUADRANT_TRY(NumberFormat format, format_along(axes_of(groups, rank, channel)));
+  const bool has_no_block = groups.kind == Granularity::Kind::axis && format.scales.size() == 1 &&
+                            innermost_groups(format).kind == Granularity::Kind::block;
+  if (has_no_block) {
+    for (auto* const levels : {&format.scales, &format.offsets}) {
+      if (!levels->empty()) levels->back().groups = groups;
+    }
+  }
+  return format;
 }
 
 WeightOnly::WeightOnly(WeightOnlyOptions options) : options_(std::move(options)) {
@@ -274,7 +282,15 @@ ScaleRule WeightOnly::rule() const noexcept {
 
 std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t channel,
                                               std::int64_t contracted) const {
-  if (has_type()) return groups_of_type(channel, contracted);
+  if (has_type()) {
+    const auto groups = groups_of_type(channel, contracted);
+    const bool is_short = groups && groups->kind == Granularity::Kind::block && channel >= 0 &&
+                          shape[contracted].value_or(groups->block_size) < groups->block_size;
+    if (!is_short) return groups;
+    // Filters of few inputs: each of their positions would have a scale of its own.
+    const auto format = format_along({});
+    return format && format->scales.size() == 1 ? Granularity::per_axis(channel) : groups;
+  }
   if (options_.granularity == Granularity::Kind::tensor) return Granularity::per_tensor();
   const bool has_block = contracted >= 0 && shape[contracted].value_or(0) >= options_.block_size;
   if (options_.granularity == Granularity::Kind::block && has_block) {

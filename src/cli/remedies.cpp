@@ -45,6 +45,14 @@ bool calibrates(const CLI::App& command) {
 // be added.
 std::string advice_on_blocks(const CLI::App& command, std::string_view words) {
   if (!has_option(command, "--scheme")) return {};
+  if (has_option(command, "--type")) {  // which says what --granularity would
+    const auto type = command.get_option("--type")->as<std::string>();
+    const bool is_integer = type.size() == 4 && type.starts_with("int");
+    return is_integer
+               ? fmt::format("; --type 'i{} * f32[channel] : f32' makes them{}", type.back(),
+                             has_option(command, "--block-size") ? ", without --block-size" : "")
+               : std::string();
+  }
   return fmt::format("; {}{}", words,
                      has_option(command, "--block-size") ? ", without --block-size" : "");
 }

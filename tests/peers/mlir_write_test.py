@@ -3,6 +3,8 @@
 import _mlir  # first: ends the test where MLIR is missing
 import _peers
 
+import re
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -339,6 +341,8 @@ def test_example_models():
                 yield (f"{name}, {bits} bits {sides}", check_model, path, *WEIGHTS, "--bits", bits, sides,
                        "--granularity", "channel")
         yield f"{name}, a scale for all", check_model, path, *WEIGHTS, "--granularity", "tensor"
+        for bits in 2, 3, 5, 6, 7:
+            yield f"{name}, {bits} bits", check_model, path, *WEIGHTS, "--type", f"i{bits} * f32[channel] : f32"
 
 
 def test_quantization_on_the_way():
@@ -385,6 +389,18 @@ def test_static():
             yield (f"{name}, {ending}",
                    lambda n=name, e=ending: check_model(EXAMPLES / f"{n}.onnx", *STATIC, ending=e, casts=1))
     yield "digits_cnn, xml", lambda: check_model(EXAMPLES / "digits_cnn.onnx", *STATIC, ending="xml", casts=1)
+
+
+def test_advice_on_blocks_of_a_type():
+    """What the message says makes the file."""
+    with scratch() as folder:
+        model = fixed(EXAMPLES / "digits_cnn.onnx", folder)
+        done = quadrant("convert", model, folder / "model.mlir", *WEIGHTS, "--type", "int3")
+        assert done.returncode != 0 and "a scale for each block" in done.stderr, done.stderr
+        advised = re.search(r"--type '(.*)' makes them", done.stderr)
+        assert advised, done.stderr
+        done = quadrant("convert", model, folder / "model.mlir", *WEIGHTS, "--type", advised[1])
+        assert done.returncode == 0, done.stderr
 
 
 def test_blocks_are_refused():

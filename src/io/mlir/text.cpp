@@ -64,11 +64,9 @@ std::string text_of(const UniformType& type) {
         "each channel",
         {}, Remedy::scales_of_channels);
   }
-  if (type.storage_bits != 0) {
-    impossible(fmt::format("codes of {} bits: only 4, 8, 16 and 32 are written as MLIR",
-                           type.storage_bits));
-  }
-  return value_of(print_quantized_type(type));
+  UniformType held = type;
+  held.storage_bits = 0;  // of 3 bits, say: the least and the largest code tell as much
+  return value_of(print_quantized_type(held));
 }
 
 std::string text_of(const TensorType& type) {
