@@ -143,6 +143,7 @@ class Lowering {
     std::vector<MadeOutput> outputs;
     std::size_t users = 0;
     bool is_kept = false;  ///< whether or not somebody reads it
+    Constant contents;     ///< of a Const, which has no place yet
   };
 
   [[nodiscard]] const MadeOutput& made(Output output) const {
@@ -167,6 +168,8 @@ class Lowering {
   void lower_carried(NodeRef node);
   /// Layers that rules looked through, and whose results nobody else reads.
   void drop_unused();
+  /// Of those that somebody reads, in the .bin file.
+  void place_constants();
   void add_edges();
 
   Graph graph_;
