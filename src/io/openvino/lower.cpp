@@ -197,10 +197,16 @@ void LoweredNode::alias(Output output, std::uint32_t result) {
   lowering_.define(node_.result(result), output);
 }
 
+std::string_view LoweredNode::made_by(Output output) const {
+  return lowering_.layers_[output.layer].node.attribute("type").as_string();
+}
+
+Output LoweredNode::source(Output output, std::size_t index) const {
+  return lowering_.layers_[output.layer].sources[index];
+}
+
 Output LoweredNode::before(std::string_view type, Output output) const {
-  const Lowering::MadeLayer& layer = lowering_.layers_[output.layer];
-  const bool is_one = layer.node.attribute("type").as_string() == type;
-  return is_one ? layer.sources.front() : output;
+  return made_by(output) == type ? source(output, 0) : output;
 }
 
 Output LoweredNode::reshaped(Output output, const Shape& shape, std::string_view ending) {
