@@ -83,7 +83,8 @@ int packed_bits(int bits) {
   return packed;
 }
 
-// How elements lie while they are computed: with an axis inside each block, where blocks are whole.
+// How elements lie while they are computed: with an axis inside each block, where there are several
+// and all are whole.
 struct Layout {
   std::vector<std::int64_t> extents;
   std::int64_t block = 0;  ///< elements of one; 0: as the tensor lies
@@ -94,8 +95,8 @@ Layout layout_of(const Shape& shape, const Granularity& groups) {
   Layout layout{{known.begin(), known.end()}};
   if (groups.kind != Granularity::Kind::block) return layout;
   std::int64_t& extent = layout.extents[static_cast<std::size_t>(groups.axis)];
-  const std::int64_t size = std::min(groups.block_size, extent);  // of one block, full or not
-  if (size == 0 || extent % size != 0) return layout;
+  const std::int64_t size = groups.block_size;
+  if (extent <= size || extent % size != 0) return layout;
   extent /= size;
   layout.extents.insert(layout.extents.begin() + groups.axis + 1, size);
   layout.block = size;
@@ -162,7 +163,7 @@ class Arithmetic {
     const int bits = bit_width(code);
     const Constant contents = in(layout_);
     // A scale for each element is no form of weights that runtimes compute with.
-    if (stored == nullptr && !is_cut_off() && has_codes_(code, sums(layout_))) {
+    if (stored == nullptr && !is_cut_off() && has_codes_(code, sums())) {
       has_elements_ = true;
       return known_codes(contents, code);
     }
@@ -182,14 +183,21 @@ class Arithmetic {
   }
 
   // Of elements that a sum over them may have.
-  static std::span<const std::int64_t> sums(const Layout& layout) {
-    if (layout.block != 0) return {&layout.block, 1};
-    return layout.extents;
+  [[nodiscard]] std::span<const std::int64_t> sums() const {
+    if (layout_.block != 0) return {&layout_.block, 1};
+    const std::span<const std::int64_t> all = layout_.extents;
+    if (blocks_.kind != Granularity::Kind::block) return all;
+    return all.subspan(static_cast<std::size_t>(blocks_.axis), 1);  // of the only block
   }
 
-  // Whether the last block of an axis is not full.
-  [[nodiscard]] bool is_cut_off() const noexcept {
-    return blocks_.kind == Granularity::Kind::block && layout_.block == 0;
+  // Whether the last block of several is not full.
+  [[nodiscard]] bool is_cut_off() const {
+    return blocks_.kind == Granularity::Kind::block && layout_.block == 0 && !is_one(blocks_);
+  }
+
+  // Whether all along the axis of such blocks is one, full or not: numbers of blocks broadcast.
+  [[nodiscard]] bool is_one(const Granularity& blocks) const {
+    return shape_[blocks.axis].value() <= blocks.block_size;
   }
 
   [[nodiscard]] Constant in(const Layout& layout) const {
@@ -385,7 +393,7 @@ class Arithmetic {
       std::vector<std::int64_t> ones = layout.extents;
       ones[static_cast<std::size_t>(groups.axis) + 1] = 1;
       QUADRANT_TRY(numbers, reshape(numbers, ones));
-    } else if (groups.kind == Granularity::Kind::block) {
+    } else if (groups.kind == Granularity::Kind::block && !is_one(groups)) {
       const std::int64_t extent = shape_[groups.axis].value();
       QUADRANT_TRY(numbers, repeated(numbers, groups.axis, extent, groups.block_size));
     }

@@ -22,7 +22,7 @@ using HasCodes = FunctionRef<bool(const NumberCode& code, std::span<const std::i
 ///   %r = dequantize(%w)         %w: tensor<4x64x nf4 * f32[axis=1 block=64]>
 ///
 ///   %t = gather(values, cast(codes))   a table of what codes stand for
-///   %s = multiply(%t, scales)          on shapes that have an axis for blocks
+///   %s = multiply(%t, scales)          on shapes that have an axis for several blocks
 ///   %r = reshape(%s)
 ///
 /// Numbers are those of `decode` (numerics/encode.hpp), bit by bit, where the runtime multiplies

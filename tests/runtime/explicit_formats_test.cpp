@@ -78,7 +78,8 @@ TEST_CASE("arithmetic computes what a dequantize does, in every format and layou
   };
   for (const Layout& layout :
        {Layout{{4, 64}, {0, 1}}, Layout{{64, 6}, {1, 0}}, Layout{{3, 37}, {0, 1}},
-        Layout{{5, 16, 3, 3}, {0, 1}}, Layout{{2, 3, 34}, {1, 2}}, Layout{{1, 512}, {0, 1}}}) {
+        Layout{{5, 16, 3, 3}, {0, 1}}, Layout{{2, 3, 34}, {1, 2}}, Layout{{1, 512}, {0, 1}},
+        Layout{{6, 3}, {1, 0}}, Layout{{2, 16, 2}, {2, 1}}}) {
     for (const std::string& text : texts()) {
       const auto format = parse_number_format(text, layout.axes);
       REQUIRE_MESSAGE(format, to_string(format.error()));
@@ -146,7 +147,7 @@ TEST_CASE("patterns that stand for no number are none in both") {
 }
 
 TEST_CASE("levels of scales are multiplied without a lookup, where blocks are whole") {
-  for (const std::int64_t extent : {512, 256, 64}) {
+  for (const std::int64_t extent : {512, 256, 64, 32, 16}) {
     Graph graph = graph_of(value_of(parse_number_format("q4_k")), {2, extent});
     REQUIRE(make_formats_explicit(graph, nullptr));
     CHECK(count_of_kind(graph, ops::Gather::kind) == 1);  // of the codes

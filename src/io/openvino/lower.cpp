@@ -197,10 +197,16 @@ void LoweredNode::alias(Output output, std::uint32_t result) {
   lowering_.define(node_.result(result), output);
 }
 
+std::string_view LoweredNode::made_by(Output output) const {
+  return lowering_.layers_[output.layer].node.attribute("type").as_string();
+}
+
+Output LoweredNode::source(Output output, std::size_t index) const {
+  return lowering_.layers_[output.layer].sources[index];
+}
+
 Output LoweredNode::before(std::string_view type, Output output) const {
-  const Lowering::MadeLayer& layer = lowering_.layers_[output.layer];
-  const bool is_one = layer.node.attribute("type").as_string() == type;
-  return is_one ? layer.sources.front() : output;
+  return made_by(output) == type ? source(output, 0) : output;
 }
 
 Output LoweredNode::reshaped(Output output, const Shape& shape, std::string_view ending) {
@@ -355,14 +361,12 @@ Output Lowering::add_constant(const std::string& name, const Constant& contents)
   if (name_of(element).empty()) impossible("a constant of a type that OpenVINO has no name for");
   const bool is_half = is_compressed_ && element == ElementType::float32 && fits_float16(contents);
   const ElementType stored = is_half ? ElementType::float16 : element;
-  const Weights::Place place = weights_.add(contents, stored);
   const TensorType type{stored, contents.shape(), nullptr};
   const Data data{{"element_type", std::string(name_of(stored))},
-                  {"shape", shape_text(contents.shape())},
-                  {"offset", fmt::format("{}", place.offset)},
-                  {"size", fmt::format("{}", place.size)}};
+                  {"shape", shape_text(contents.shape())}};
   const std::size_t constant =
       add_layer({"Const"}, is_half ? name + "_compressed" : name, {}, data, std::span(&type, 1));
+  layers_[constant].contents = contents;
   if (!is_half) return {constant, 0};
   const TensorType wide{element, contents.shape(), nullptr};
   const std::size_t layer = add_layer({"Convert"}, name, std::array{Output{constant, 0}},
@@ -538,7 +542,18 @@ void Lowering::drop_unused() {
     if (layer.users > 0 || layer.is_kept) continue;
     for (const Output source : layer.sources) --layers_[source.layer].users;
     layer.sources.clear();
+    layer.contents = {};
     layers_node_.remove_child(layer.node);
+  }
+}
+
+void Lowering::place_constants() {
+  for (MadeLayer& layer : layers_) {
+    if (!layer.contents) continue;
+    const Weights::Place place = weights_.add(layer.contents, layer.outputs.front().type.element);
+    pugi::xml_node data = layer.node.child("data");
+    set(data, "offset", place.offset);
+    set(data, "size", place.size);
   }
 }
 
@@ -570,6 +585,7 @@ void Lowering::run() {
     impossible("what OpenVINO's IR has no counterpart for: " + refusals_.text());
   }
   drop_unused();
+  place_constants();
   add_edges();
   pugi::xml_node net = document_.child("net");
   append_xml(net, text_of_opaque(graph_.attributes().find(extras_key)));

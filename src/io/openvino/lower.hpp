@@ -95,6 +95,9 @@ class LoweredNode {
   void finish(Output output, std::uint32_t result = 0);
   /// A result is what was there before.
   void alias(Output output, std::uint32_t result = 0);
+  /// The type of the layer that made `output`, and what that layer reads.
+  [[nodiscard]] std::string_view made_by(Output output) const;
+  [[nodiscard]] Output source(Output output, std::size_t index) const;
   /// What `output` was before a Reshape or a Transpose, if that made it; else itself.
   [[nodiscard]] Output before_reshape(Output output) const { return before("Reshape", output); }
   [[nodiscard]] Output before_transpose(Output output) const { return before("Transpose", output); }
@@ -143,6 +146,7 @@ class Lowering {
     std::vector<MadeOutput> outputs;
     std::size_t users = 0;
     bool is_kept = false;  ///< whether or not somebody reads it
+    Constant contents;     ///< of a Const, which has no place yet
   };
 
   [[nodiscard]] const MadeOutput& made(Output output) const {
@@ -167,6 +171,8 @@ class Lowering {
   void lower_carried(NodeRef node);
   /// Layers that rules looked through, and whose results nobody else reads.
   void drop_unused();
+  /// Of those that somebody reads, in the .bin file.
+  void place_constants();
   void add_edges();
 
   Graph graph_;

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "io/openvino/chain.hpp"
+#include "io/openvino/compressed.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
@@ -290,7 +291,8 @@ bool raise_gather(RaisedLayer& layer) {
 void lower_gather(LoweredNode& node) {
   const Shape& indices = node.type(1).shape;
   const bool is_list = indices.is_ranked() && indices.rank() == 1;
-  const Output data = is_list ? node.operand(0) : real_operand(node, 0, Scales::several);
+  const Output operand = is_list ? node.operand(0) : real_operand(node, 0, Scales::several);
+  const Output data = looked_up_weight(node, operand);
   const Output axis = node.integer("axis", node.attribute_or<std::int64_t>("axis", 0));
   node.make({"Gather", "opset8"}, std::array{data, node.operand(1), axis}, {{"batch_dims", "0"}});
 }
@@ -427,7 +429,8 @@ void lower_compress(LoweredNode& node) {
   const Output found = chain.apply({"NonZero", "opset3"}, {node.operand(1)},
                                    {{"output_type", "i64"}}, ElementType::int64);
   const Output indices = chain.apply({"Reshape"}, {found, list}, {{"special_zero", "false"}});
-  node.make({"Gather", "opset8"}, std::array{data, indices, chain.integer(axis)},
+  node.make({"Gather", "opset8"},
+            std::array{looked_up_weight(node, data), indices, chain.integer(axis)},
             {{"batch_dims", "0"}});
 }
 

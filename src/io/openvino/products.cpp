@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "io/openvino/chain.hpp"
+#include "io/openvino/compressed.hpp"
 #include "io/openvino/failure.hpp"
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
@@ -294,7 +295,8 @@ bool is_vector(const LoweredNode& node, std::size_t index) {
 void lower_vector_product(LoweredNode& node) {
   LayerChain chain(node);
   const auto matrix = [&](std::size_t index, std::int64_t axis) {
-    const Output output = node.operand(index);
+    const Output output =
+        index == 0 ? node.operand(0) : multiplied_weight(node, node.operand(1), false);
     return is_vector(node, index) ? chain.apply({"Unsqueeze"}, {output, chain.integers({axis})})
                                   : output;
   };
@@ -313,7 +315,8 @@ void lower_matmul(LoweredNode& node) {
   }
   const Factor a = factor_of(node, 0);
   const Factor b = factor_of(node, 1);
-  node.make({"MatMul"}, std::array{a.output, b.output},
+  const Output weight = multiplied_weight(node, b.output, b.is_transposed);
+  node.make({"MatMul"}, std::array{a.output, weight},
             {{"transpose_a", text_of(a.is_transposed)}, {"transpose_b", text_of(b.is_transposed)}});
 }
 
@@ -332,9 +335,10 @@ void lower_gemm(LoweredNode& node) {
   const auto beta = node.attribute_or<double>("beta", 1);
   const Factor a = factor_of(node, 0);
   const Factor b = factor_of(node, 1);
+  const bool is_transposed = gemm.trans_b() != b.is_transposed;
   const Data data{{"transpose_a", text_of(gemm.trans_a() != a.is_transposed)},
-                  {"transpose_b", text_of(gemm.trans_b() != b.is_transposed)}};
-  const std::array factors{a.output, b.output};
+                  {"transpose_b", text_of(is_transposed)}};
+  const std::array factors{a.output, multiplied_weight(node, b.output, is_transposed)};
   const bool has_summand = node.has(2) && beta != 0;
   if (!has_summand && alpha == 1) {
     node.make({"MatMul"}, factors, data);
@@ -353,7 +357,7 @@ void lower_gemm(LoweredNode& node) {
 
 /// X W' + B.
 void lower_linear(LoweredNode& node) {
-  const std::array factors{node.operand(0), node.operand(1)};
+  const std::array factors{node.operand(0), multiplied_weight(node, node.operand(1), true)};
   const Data data{{"transpose_a", "false"}, {"transpose_b", "true"}};
   if (!node.has(2)) {
     node.make({"MatMul"}, factors, data);

@@ -225,7 +225,11 @@ Output real_values(LoweredNode& node, Output codes, const UniformType& type, con
     zero = node.converted(zero, element, "zero_point_as_real");
     result = node.step({"Subtract"}, std::array{result, zero}, numpy, real, "centred");
   }
-  const Output scale = reals(node, "scale", element, given.shape, given.scales);
+  const bool are_halves = type.scales.element() == ElementType::float16;
+  const Output stored =
+      node.constant("scale", make_scales(are_halves ? ElementType::float16 : ElementType::float32,
+                                         given.shape, given.scales));
+  const Output scale = node.converted(stored, element, fmt::format("scale_{}", name_of(element)));
   return node.step({"Multiply"}, std::array{result, scale}, numpy, real, "scaled");
 }
 

@@ -206,6 +206,55 @@ output(%y)
   CHECK(has(files, R"(shape="2,1,2")"));
 }
 
+TEST_CASE("blocks are in the .bin file once, and scales as wide as they are") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x4xf32> = input()
+%w: tensor<4x2x!quant.uniform<i4:f32:{0:2}, f16 {0.5, 1.0, 2.0, 4.0}>> = constant() [1, 2, 3, 4, 5, 6, 7, -8]
+%y: tensor<1x2xf32> = matmul(%x, %w)
+output(%y)
+)"));
+  CHECK(has(files, R"(element_type="f16" shape="2,1,2")"));
+  // 4 bytes of codes, 8 of scales, 16 of a shape, each at a multiple of 64.
+  CHECK(files.bin.size() == 144);
+}
+
+TEST_CASE("one block of a number format is a scale for each column") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x4xf32> = input()
+%w: tensor<4x2x!quadrant.numbers<"nf4 * f32[axis=0 block=64] : f32", [0.5, 2.0]>> = constant() [1, 2, 3, 4, 5, 6, 7, 8]
+%r: tensor<4x2xf32> = dequantize(%w)
+%y: tensor<1x2xf32> = matmul(%x, %r)
+output(%y)
+)"));
+  CHECK(types_of(files) ==
+        Kinds{"Parameter", "Const", "Const", "Convert", "Multiply", "MatMul", "Result"});
+  CHECK(has(files, R"(element_type="nf4" shape="4,2")"));
+  CHECK(has(files, R"(element_type="f32" shape="1,2")"));
+}
+
+TEST_CASE("a weight whose scales OpenVINO would take wrongly is kept apart from what reads it") {
+  const auto text = [](std::string_view axis, std::string_view reader) {
+    return fmt::format(R"(graph {{}}
+%x: tensor<1x2xf32> = input()
+%i: tensor<1xi64> = input()
+%w: tensor<2x2x!quant.uniform<i8:f32:{}, {{0.5, 0.25}}>> = constant() [1, 2, 3, 4]
+%r: tensor<2x2xf32> = dequantize(%w)
+%y: tensor<1x2xf32> = {}
+output(%y)
+)",
+                       axis, reader);
+  };
+  constexpr std::string_view rows = "gather(%r, %i) {axis = 0}";
+  constexpr std::string_view product = "matmul(%x, %r)";
+  const auto is_apart = [&](std::string_view axis, std::string_view reader) {
+    return std::ranges::count(types_of(files_of(graph_of(text(axis, reader)))), "Maximum") == 1;
+  };
+  CHECK_FALSE(is_apart("0", rows));
+  CHECK(is_apart("1", rows));
+  CHECK(is_apart("0", product));
+  CHECK_FALSE(is_apart("1", product));
+}
+
 TEST_CASE("sums of products stay real, and a bias of codes becomes what it stands for") {
   OpenVinoWriteReport report;
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
