@@ -121,7 +121,7 @@ def check_top_level(target, name, room, root):
 
 def check_mirror(root):
     """src/ mirrors include/quadrant/: the same rooms, and each source is named after a header, or is
-    a part of what one of its room declares, which it includes."""
+    a part of one of its room, which it includes at least."""
     public = root / "include" / "quadrant"
     for path in sorted((root / "src").rglob("*.cpp")):
         relative = path.relative_to(root / "src")

@@ -71,7 +71,7 @@ std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
     // What is held is the nearest there is, and down to so much of it where codes are searched for.
     constexpr float searched = 0.7F;
     if (largest >= searched * largest_float16) {
-      return fmt::format("{} are larger than float16 numbers: float32 ones hold them", what);
+      return fmt::format("{} are too large for float16 numbers: float32 ones hold them", what);
     }
     // So few steps of float16's smallest numbers are left that rounding to them shows. Offsets may
     // be as small as they like.

@@ -357,6 +357,7 @@ class Checker {
   // --- what schemes do ---------------------------------------------------------------------------
 
   static std::vector<std::byte> bytes_of(const Constant& contents) {
+    if (!contents) return {};
     const auto read = contents.read();
     if (!read) return {};
     return {read->bytes().begin(), read->bytes().end()};

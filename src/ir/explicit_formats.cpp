@@ -183,11 +183,16 @@ class Arithmetic {
   }
 
   // Of elements that a sum over them may have.
-  [[nodiscard]] std::span<const std::int64_t> sums() const {
-    if (layout_.block != 0) return {&layout_.block, 1};
-    const std::span<const std::int64_t> all = layout_.extents;
-    if (blocks_.kind != Granularity::Kind::block) return all;
-    return all.subspan(static_cast<std::size_t>(blocks_.axis), 1);  // of the only block
+  [[nodiscard]] std::vector<std::int64_t> sums() const {
+    if (layout_.block != 0) return {layout_.block};
+    std::vector<std::int64_t> all = layout_.extents;
+    if (blocks_.kind == Granularity::Kind::block) {  // of the only block
+      return {all[static_cast<std::size_t>(blocks_.axis)]};
+    }
+    if (blocks_.kind == Granularity::Kind::axis) {  // products do not add up different scales
+      all.erase(all.begin() + blocks_.axis);
+    }
+    return all;
   }
 
   // Whether the last block of several is not full.

@@ -38,7 +38,7 @@ struct QuantizedPlace {
 /// All of `quantized`, which is spelled out, that can be made exact, producers first. Weights are
 /// among them that `real` has too: of the same name, shape and type, and not another one's numbers.
 /// Biases in the scale of their products are as good as exact, and left out. `left_alone`: weights
-/// of the same name, shape and type whose numbers are too far from those of `real`.
+/// of the same name, shape and type whose numbers are too far from those of `real`, or no float32.
 [[nodiscard]] Expected<std::vector<QuantizedPlace>> find_places(const Graph& quantized,
                                                                 const Graph& real,
                                                                 std::vector<LeftAlone>& left_alone);

@@ -191,7 +191,14 @@ void aim_weights(Recipe& recipe, const RunContext& context) {
   for (SchemeChoice& choice : recipe.schemes) {
     if (choice.scheme != "weight_only") continue;
     use_channels(choice.options, context);
+    const bool had_scales = choice.options.contains("scales");
     use_blocks(choice.options, choice.options, context);
+    if (had_scales || !choice.options.contains("scales")) continue;
+    // Rules that ask for other weights did not mean to have these scales.
+    for (RecipeRule& rule : recipe.rules) {
+      const bool is_of_it = rule.schemes.size() == 1 && rule.schemes[0] == choice.name;
+      if (is_of_it && !rule.options.empty()) rule.options.try_emplace("scales", "float32");
+    }
   }
 }
 

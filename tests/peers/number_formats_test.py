@@ -883,7 +883,7 @@ def test_what_cannot_be_says_why():
         path.write_bytes(graph.SerializeToString())
         for options, says in [(["--type", "nf5"], "did you mean 'nf4'"), (["--type", "nf4", "--bits", 4], "--bits"),
                               (["--type", "nf4", "--form", "behind"], "'front'"),
-                              (["--type", "fp8-e4m3", "--block-size", 32], "no blocks"),
+                              (["--type", "codebook:16", "--block-size", 32], "no blocks"),
                               (["--scales", "f8e4m3"], "f8e4m3"), (["--type", "i20 * f32[channel] : f32"], "16")]:
             done = quadrant("quantize", path, "-o", folder / "made.onnx", "--scheme", "weight-only", *options)
             assert done.returncode != 0 and says in done.stderr, f"{options}: {done.stderr}"

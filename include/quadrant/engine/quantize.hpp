@@ -1,4 +1,4 @@
-// Watching a run: what each phase found, as soon as it is there.
+// The main entry of the library: the four phases; watching a run, and restricting it.
 #pragma once
 #include <mutex>
 #include <string>

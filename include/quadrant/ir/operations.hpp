@@ -18,8 +18,8 @@ namespace quadrant::inline v0 {
 
 // The table of operations: what each of them is, said once, for all that ask.
 
-struct Move;     // ir/operations.hpp
-struct Product;  // ir/operations.hpp
+struct Move;
+struct Product;
 
 enum class Family : std::uint8_t {
   border,         ///< of the graph: inputs, constants, outputs

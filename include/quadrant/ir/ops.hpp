@@ -1,4 +1,4 @@
-// What TensorFlow's and MLIR's fake quantizations say of one channel, or of all elements.
+// Operations of graphs as typed views, and what fake quantizations say of one channel or of all.
 #pragma once
 
 #include <algorithm>

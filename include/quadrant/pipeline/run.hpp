@@ -1,4 +1,4 @@
-// What a run knows of one model, beside its recipe.
+// Recipes, run on models: what a run is given, its steps, and what it gives.
 #pragma once
 
 #include <functional>

@@ -191,7 +191,7 @@ struct GraphRowLimits {
 /// `dot -Tsvg plan.dot -o plan.svg` draws it.
 [[nodiscard]] std::string print_dot(const GraphView& graph, const Analysis& analysis);
 
-// Explanations for programs: engine/explain.hpp has them as text.
+// Explanations for programs: engine/explain/explain.hpp has them as text.
 
 /// A JSON array with one object for each explanation, in their order.
 [[nodiscard]] std::string print_json(std::span<const Explanation> explanations);

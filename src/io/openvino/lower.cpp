@@ -550,10 +550,12 @@ void Lowering::drop_unused() {
 void Lowering::place_constants() {
   for (MadeLayer& layer : layers_) {
     if (!layer.contents) continue;
-    const Weights::Place place = weights_.add(layer.contents, layer.outputs.front().type.element);
-    pugi::xml_node data = layer.node.child("data");
-    set(data, "offset", place.offset);
-    set(data, "size", place.size);
+    in_node(layer.node.attribute("name").as_string(), [&] {
+      const Weights::Place place = weights_.add(layer.contents, layer.outputs.front().type.element);
+      pugi::xml_node data = layer.node.child("data");
+      set(data, "offset", place.offset);
+      set(data, "size", place.size);
+    });
   }
 }
 

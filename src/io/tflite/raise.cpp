@@ -331,6 +331,17 @@ Value Raising::constant_value(TensorId id, const Axes& axes) {
   return made;
 }
 
+Value Raising::real_value(Value codes) {
+  Value& known = reals_[codes];
+  if (known.is_absent()) {
+    known = {graph_.add({.kind = std::string(ops::Dequantize::kind),
+                         .operands = {codes},
+                         .results = {{std::string(graph_.value_name(codes)) + "_real",
+                                      graph_.type(codes).expressed()}}})};
+  }
+  return known;
+}
+
 Value Raising::value(TensorId id, const Axes& axes) {
   if (id == no_tensor) return {};
   std::vector<Form>& forms = forms_[static_cast<std::size_t>(id)];

@@ -67,6 +67,8 @@ class Raising {
   /// The order of the first value there is: axis `i` of the tensor is axis `axes[i]` of the value.
   [[nodiscard]] Axes axes(TensorId id) const;
   [[nodiscard]] Value value(TensorId id, const Axes& axes);
+  /// What codes stand for: one `dequantize`, for all who ask.
+  [[nodiscard]] Value real_value(Value codes);
   [[nodiscard]] Value plain(TensorId id) { return value(id, plain_axes(rank(id))); }
   [[nodiscard]] Value integer_constant(std::string_view name,
                                        const std::vector<std::int64_t>& values);
@@ -117,6 +119,7 @@ class Raising {
   std::vector<TensorType> types_;
   std::vector<std::vector<Form>> forms_;
   std::unordered_map<TensorId, TensorId> stored_;  ///< constants, by the tensor of real numbers
+  std::unordered_map<Value, Value> reals_;         ///< of `real_value`, by the codes
   std::uint64_t copied_ = 0;
 };
 

@@ -106,9 +106,7 @@ bool raise_embedding(Raising& raising, const RaisedOp& op) {
       !raising.type(op.output()).is_quantized() && !raising.type(indices).is_quantized();
   if (!has_blocks && !is_plain(raising, op, 2)) return false;
   Value table = raising.plain(rows);
-  if (has_blocks) {
-    table = Steps(raising, op.output()).apply(ops::Dequantize::kind, {table}, {}, type.expressed());
-  }
+  if (has_blocks) table = raising.real_value(table);
   raising.add(ops::Gather::kind, {table, raising.plain(indices)}, op.output(),
               plain_axes(raising.rank(op.output())), {{"axis", std::int64_t{0}}});
   return true;

@@ -268,9 +268,7 @@ Value weights_of(Raising& raising, const RaisedOp& op, const Axes& axes) {
   const TensorId id = op.input(1);
   const Value weights = raising.value(id, axes);
   if (raising.type(op.input(0)).is_quantized() || !raising.type(id).is_quantized()) return weights;
-  return add_between(raising, ops::Dequantize::kind, {weights},
-                     fmt::format("{}_weights", raising.name(op.output())),
-                     raising.type_of(id, axes).expressed());
+  return raising.real_value(weights);
 }
 
 /// Data of any rank are rows, one behind the other, of as many columns as the weights have; the
