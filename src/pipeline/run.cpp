@@ -173,6 +173,14 @@ void use_blocks(OptionValues& options, const OptionValues& whole, const RunConte
       "such scales");
 }
 
+// Rules that ask for other weights of the scheme did not mean to have its new scales.
+void keep_scales(std::span<RecipeRule> rules, std::string_view scheme) {
+  for (RecipeRule& rule : rules) {
+    const bool is_of_it = rule.schemes.size() == 1 && rule.schemes[0] == scheme;
+    if (is_of_it && !rule.options.empty()) rule.options.try_emplace("scales", "float32");
+  }
+}
+
 // Has the weight_only of the recipe, and what rules make of it, make what LiteRT has kernels for.
 void aim_weights(Recipe& recipe, const RunContext& context) {
   for (RecipeRule& rule : recipe.rules) {
@@ -193,12 +201,7 @@ void aim_weights(Recipe& recipe, const RunContext& context) {
     use_channels(choice.options, context);
     const bool had_scales = choice.options.contains("scales");
     use_blocks(choice.options, choice.options, context);
-    if (had_scales || !choice.options.contains("scales")) continue;
-    // Rules that ask for other weights did not mean to have these scales.
-    for (RecipeRule& rule : recipe.rules) {
-      const bool is_of_it = rule.schemes.size() == 1 && rule.schemes[0] == choice.name;
-      if (is_of_it && !rule.options.empty()) rule.options.try_emplace("scales", "float32");
-    }
+    if (!had_scales && choice.options.contains("scales")) keep_scales(recipe.rules, choice.name);
   }
 }
 

@@ -101,6 +101,7 @@ Constant scales_in(const File& file, std::int32_t index, const Shape& extents, c
   }
   const auto contents = file.buffer(tensor.buffer());
   std::vector<Extent> stated;
+  stated.reserve(length(tensor.shape()));
   for (std::size_t i = 0; i < length(tensor.shape()); ++i) {
     stated.emplace_back(tensor.shape()->Get(static_cast<flatbuffers::uoffset_t>(i)));
   }

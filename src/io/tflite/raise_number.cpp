@@ -134,7 +134,7 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
   if (raising.rank(op.output()) != raising.rank(data)) return false;
   Steps steps(raising, op.output());
   Value value = raising.value(data, axes);
-  const double beta = static_cast<double>(options->beta());
+  const auto beta = static_cast<double>(options->beta());
   if (raising.type(data).is_quantized()) {
     // The kernel multiplies the scale.
     if (!(beta > 0) || !GivenForm::of(raising.type(data).uniform())) return false;
@@ -379,6 +379,7 @@ bool raise_pair(Raising& raising, const RaisedOp& op) {
   if (op.input_count() == 0 || raising.type(output).is_quantized()) return false;
   const Axes axes = broadcasting_axes(raising, op);
   std::vector<Value> operands;
+  operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     operands.push_back(broadcast_operand(raising, op, i, axes));
   }
@@ -478,6 +479,7 @@ bool raise_elementwise(Raising& raising, const RaisedOp& op) {
   }
   const Axes axes = broadcasting_axes(raising, op);
   std::vector<Value> operands;
+  operands.reserve(op.input_count());
   for (std::size_t i = 0; i < op.input_count(); ++i) {
     operands.push_back(broadcast_operand(raising, op, i, axes));
   }
