@@ -119,9 +119,20 @@ def check_top_level(target, name, room, root):
     return None
 
 
+# What clang-format leaves at the beginning of a line is at namespace level: `Value Raising::value(`.
+DEFINITION = re.compile(r"^(?!namespace|using|//|#|\})\S[^(=]*?(?:\b(\w+)::)?(~?\b\w+)\(", re.MULTILINE)
+
+
+def defines_of(source, header):
+    """Whether the source defines a function that the header declares, or one of its classes'."""
+    functions = set(re.findall(r"(?<![\w.>:])(\w+)\(", header))
+    classes = set(re.findall(r"\b(?:class|struct) (\w+)", header))
+    return any(of in classes or name in functions for of, name in DEFINITION.findall(source))
+
+
 def check_mirror(root):
-    """src/ mirrors include/quadrant/: the same rooms, and each source is named after a header, or is
-    a part of one of its room, which it includes at least."""
+    """src/ mirrors include/quadrant/: the same rooms, and each source is named after a header, or
+    defines something that one of its room declares, which it includes."""
     public = root / "include" / "quadrant"
     for path in sorted((root / "src").rglob("*.cpp")):
         relative = path.relative_to(root / "src")
@@ -139,10 +150,11 @@ def check_mirror(root):
         # kernels_avx2.cpp belongs to kernels.hpp
         if any(path.stem == stem or path.stem.startswith(stem + "_") for stem in headers):
             continue
-        included = INCLUDE.findall(path.read_text(encoding="utf-8"))
-        found = [resolve(name, path, root) for _, name in included]
-        if not any(header and room_of(header, root)[:2] == room_of(path, root)[:2] for header in found):
-            yield f"src/{relative}: neither named after a header and includes none of its room"
+        text = path.read_text(encoding="utf-8")
+        found = [resolve(name, path, root) for _, name in INCLUDE.findall(text)]
+        own = [header for header in found if header and room_of(header, root)[:2] == room_of(path, root)[:2]]
+        if not any(defines_of(text, header.read_text(encoding="utf-8")) for header in own):
+            yield f"src/{relative}: neither named after a header nor defines what one of its room declares"
     for folder in sorted(public.iterdir()) if public.is_dir() else []:
         if folder.is_dir() and folder.name not in ROOMS:
             yield f"{folder.relative_to(root)}: not a room of the table in tests/layers_test.py"
@@ -273,6 +285,11 @@ class Checker(unittest.TestCase):
 
     def test_mirror(self):
         self.assert_one("src/ir/stray.cpp", "#include <string>", "neither named after a header")
+        graph = '#include "quadrant/ir/graph.hpp"\n'
+        self.assert_one("src/ir/stray.cpp", graph + "int other(int x) {", "neither named after a header")
+        declared = {"include/quadrant/ir/graph.hpp": "class Graph {\n  int size();\n};\nint count(Graph& graph);"}
+        for text in ("int Graph::size() {", "int count(Graph& graph) {"):
+            self.assertEqual(self.problems(files={**declared, "src/ir/part.cpp": graph + text}), [])
         self.assertIn("not a room", self.problems(files={"include/quadrant/attic/a.hpp": ""})[0])
 
     def test_missing(self):

@@ -17,6 +17,7 @@
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/counted.hpp"
 
@@ -189,10 +190,20 @@ class Arithmetic {
     if (blocks_.kind == Granularity::Kind::block) {  // of the only block
       return {all[static_cast<std::size_t>(blocks_.axis)]};
     }
-    if (blocks_.kind == Granularity::Kind::axis) {  // products do not add up different scales
-      all.erase(all.begin() + blocks_.axis);
-    }
+    if (is_channel()) all.erase(all.begin() + blocks_.axis);
     return all;
+  }
+
+  // Whether scales lie along the axis that sums keep, in each product that reads the weight.
+  [[nodiscard]] bool is_channel() const {
+    if (blocks_.kind != Granularity::Kind::axis) return false;
+    const auto uses = graph_.uses(node_);
+    return !uses.empty() && std::ranges::all_of(uses, [&](const Use& use) {
+      const NodeRef reader = graph_.ref(use.user);
+      const Product* const product = find_product(reader);
+      return product != nullptr && product->weight == use.operand &&
+             product->channel(reader, shape_) == blocks_.axis;
+    });
   }
 
   // Whether the last block of several is not full.

@@ -177,7 +177,8 @@ void use_blocks(OptionValues& options, const OptionValues& whole, const RunConte
 void keep_scales(std::span<RecipeRule> rules, std::string_view scheme) {
   for (RecipeRule& rule : rules) {
     const bool is_of_it = rule.schemes.size() == 1 && rule.schemes[0] == scheme;
-    if (is_of_it && !rule.options.empty()) rule.options.try_emplace("scales", "float32");
+    if (is_of_it && !rule.options.empty())
+      rule.options.try_emplace("scales", std::string("float32"));
   }
 }
 

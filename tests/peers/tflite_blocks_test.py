@@ -8,6 +8,8 @@ the scales to bfloat16. What is expected here is that computation, by numpy.
 
 import _peers
 
+import json
+
 import ml_dtypes
 import numpy as np
 import onnx
@@ -203,6 +205,32 @@ def test_blocks_that_are_asked_for():
     yield "a type", check_command, "--type", "int4", "--block-size", "32"
     yield "bits", check_command, "--bits", "4", "--block-size", "32"
     yield "symmetric", check_command, "--bits", "4", "--symmetric", "--granularity", "block"
+
+
+def check_rule(options):
+    """Weights of a rule that asks for others keep float32 scales: the numbers that the recipe makes in other files."""
+    x = np.eye(64, dtype=np.float32)
+    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [value("x", [64, 64])],
+                              [value("y", [64, 48])], [numpy_helper.from_array(real(64, 48), "w")])
+    document = {"format": "quadrant.recipe", "version": 1,
+                "schemes": {"four": {"scheme": "weight_only", "options": {"bits": 4, "block_size": 32}}},
+                "rules": [{"scheme": "four"}, {"match": {"name": "^w$"}, "scheme": "four", "options": options}]}
+    with scratch() as folder:
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10),
+                  folder / "m.onnx")
+        (folder / "recipe.json").write_text(json.dumps(document))
+        for extension in "tflite", "xml":
+            done = quadrant("convert", folder / "m.onnx", folder / f"m.{extension}", "--recipe", folder / "recipe.json")
+            assert done.returncode == 0, done.stderr
+        found = next(iter(run_litert(folder / "m.tflite", {"x": x}).values()))
+        wanted = next(iter(compiled_by_openvino(str(folder / "m.xml"))([x]).values()))
+        assert np.array_equal(found, wanted), np.abs(found - wanted).max()
+
+
+def test_rules_for_other_weights():
+    for options in {"bits": 8}, {"block_size": 16}, {"symmetry": "asymmetric"}:
+        yield str(options), check_rule, options
 
 
 # --- read ----------------------------------------------------------------------------------------------------

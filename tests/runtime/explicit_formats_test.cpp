@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "model_text.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/text.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "runtime/formats.hpp"
@@ -117,6 +120,34 @@ TEST_CASE("codes that whoever comes next has elements for are read as they are")
     const std::string once = print_graph(spelled_out);
     REQUIRE(make_formats_explicit(spelled_out, nullptr, has_tables_and_floats));
     CHECK(print_graph(spelled_out) == once);
+  }
+}
+
+TEST_CASE("sums run over all axes but a channel, which the products that read the weight tell") {
+  // A weight of 6 inputs and 5 outputs, scales along either axis.
+  for (const auto& [scales, reader, wanted] :
+       {std::tuple("axis=1", ops::MatMul::kind, std::vector<std::int64_t>{6}),
+        std::tuple("axis=0", ops::MatMul::kind, std::vector<std::int64_t>{6, 5}),
+        std::tuple("axis=1", ops::Transpose::kind, std::vector<std::int64_t>{6, 5})}) {
+    CAPTURE(scales);
+    CAPTURE(reader);
+    Graph graph =
+        graph_of(value_of(parse_number_format(fmt::format("nf4 * f32[{}] : f32", scales))), {6, 5});
+    const NodeId real = graph.operands(graph.outputs()[0])[0].node;
+    NodeSpec spec{.kind = std::string(reader)};
+    const TensorType type{ElementType::float32, Shape{6, 6}, nullptr};
+    if (reader == ops::MatMul::kind) spec.operands.push_back(graph.add_input("x", type));
+    spec.operands.push_back({real});
+    spec.results = {{"z", {ElementType::float32, Shape(), nullptr}}};
+    const NodeId made = graph.add(std::move(spec));
+    graph.set_operand(graph.outputs()[0], 0, {made});
+    std::vector<std::int64_t> found;
+    const auto note_sums = [&](const NumberCode& /*code*/, std::span<const std::int64_t> sums) {
+      found.assign(sums.begin(), sums.end());
+      return false;
+    };
+    REQUIRE(make_formats_explicit(graph, nullptr, note_sums));
+    CHECK(found == wanted);
   }
 }
 
