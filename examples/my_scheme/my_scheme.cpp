@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -69,6 +70,12 @@ QUADRANT_QUANTIZER(WeightMethod, PowerOfTwo, ops::Constant) {
     }
     QUADRANT_TRY(const ConstantBytes exact, scan.scales.read());
     const float scale = round_up_to_power_of_two(exact.as<float>()[0]);
+    const float most =
+        node.type().element == ElementType::float16 ? 65504.0F : std::numeric_limits<float>::max();
+    if (scale > most / static_cast<float>(form.largest_code())) {
+      context.refuse("its codes would stand for numbers that its type does not hold");
+      return {};
+    }
     context.keep(Constant::from_values(ElementType::float32, scan.scales.shape(),
                                        std::span<const float>(&scale, 1)));
     return {};

@@ -13,7 +13,7 @@ namespace kiln {
 /// Runs all functions of a module, one for each input of its graph. Values are known by name.
 class Runtime final : public quadrant::Runtime {
  public:
-  /// From now on `graph`, which `to_graph` made of the module's adaptor, and its copies are run so.
+  /// From now on `graph`, that of the module's adaptor, and its copies are run so.
   /// Refers to the module.
   void add(quadrant::Graph& graph, const Module& module);
 

@@ -126,8 +126,8 @@ quadrant_code quadrant_plan(const quadrant_result *result, char **plan, quadrant
 
 typedef enum quadrant_format { QUADRANT_TEXT = 0, QUADRANT_JSON = 1 } quadrant_format;
 
-/* Why the values of that name, or of the node of that name, are quantized, or are not; NULL: all of
- * them. Free the text. */
+/* Why the value of that name, or those that a node of that name makes, are quantized, or are not;
+ * NULL: all values. Free the text. */
 quadrant_code quadrant_explain(const quadrant_result *result, const char *name,
                                quadrant_format format, char **text, quadrant_error **error);
 

@@ -56,6 +56,17 @@ bool has_only_zeros(const Constant& weight) {
   return read && std::ranges::all_of(read->bytes(), [](std::byte b) { return b == std::byte{0}; });
 }
 
+// What holds them.
+std::string float32_ones(const FormatPart& part, const NumberFormat& format) {
+  if (part.values == 0) return "scales of float32 hold them";
+  if (!format.scales.empty()) return "a table of float32 holds them";
+  const Granularity& groups = part.groups;
+  std::string of = "tensor";
+  if (groups.kind == Granularity::Kind::axis) of = "channel";
+  if (groups.kind == Granularity::Kind::block) of = fmt::format("block={}", groups.block_size);
+  return fmt::format("the type 'table<{} x f32>[{}] : f32' holds them", part.values, of);
+}
+
 // Why what the format holds as float16 does not do for the weight; empty where it does.
 std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
   const std::vector<FormatPart> parts = parts_of(format.format);
@@ -71,7 +82,8 @@ std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
     // What is held is the nearest there is, and down to so much of it where codes are searched for.
     constexpr float searched = 0.7F;
     if (largest >= searched * largest_float16) {
-      return fmt::format("{} are too large for float16 numbers: float32 ones hold them", what);
+      return fmt::format("{} are too large for float16 numbers: {}", what,
+                         float32_ones(parts[i], format.format));
     }
     // So few steps of float16's smallest numbers are left that rounding to them shows. Offsets may
     // be as small as they like.
@@ -79,7 +91,8 @@ std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
     const bool counts = is_table || i < format.scales.size();
     if (counts && largest < least && weight.element() != ElementType::float16 &&
         !has_only_zeros(weight)) {
-      return fmt::format("{} are too small for float16 numbers: float32 ones hold them", what);
+      return fmt::format("{} are too small for float16 numbers: {}", what,
+                         float32_ones(parts[i], format.format));
     }
   }
   return {};

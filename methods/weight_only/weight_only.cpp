@@ -133,6 +133,15 @@ bool names_axes(const NumberFormat& format, const FormatAxes& given) {
          (table != nullptr && is_named(table->groups));
 }
 
+// Levels of blocks become one of channels, or none behind such a level.
+void take_channels(std::vector<ScaleLevel>& levels, const Granularity& channels) {
+  for (ScaleLevel& level : levels) {
+    if (level.groups.kind == Granularity::Kind::block) level.groups = channels;
+  }
+  const auto [rest, end] = std::ranges::unique(levels, {}, &ScaleLevel::groups);
+  levels.erase(rest, end);
+}
+
 }  // namespace
 
 Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
@@ -181,12 +190,9 @@ Expected<NumberFormat> WeightOnly::format_along(const FormatAxes& axes) const {
 Expected<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_t rank,
                                           std::int64_t channel) const {
   QUADRANT_TRY(NumberFormat format, format_along(axes_of(groups, rank, channel)));
-  const bool has_no_block = groups.kind == Granularity::Kind::axis && format.scales.size() == 1 &&
-                            innermost_groups(format).kind == Granularity::Kind::block;
-  if (has_no_block) {
-    for (auto* const levels : {&format.scales, &format.offsets}) {
-      if (!levels->empty()) levels->back().groups = groups;
-    }
+  if (groups.kind == Granularity::Kind::axis &&
+      innermost_groups(format).kind == Granularity::Kind::block) {
+    for (auto* const levels : {&format.scales, &format.offsets}) take_channels(*levels, groups);
   }
   return format;
 }
@@ -287,9 +293,8 @@ std::optional<Granularity> WeightOnly::groups(const Shape& shape, std::int64_t c
     const bool is_short = groups && groups->kind == Granularity::Kind::block && channel >= 0 &&
                           shape[contracted].value_or(groups->block_size) < groups->block_size;
     if (!is_short) return groups;
-    // Filters of few inputs: each of their positions would have a scale of its own.
-    const auto format = format_along({});
-    return format && format->scales.size() == 1 ? Granularity::per_axis(channel) : groups;
+    // Filters of few inputs: each of their positions would have scales of its own.
+    return Granularity::per_axis(channel);
   }
   if (options_.granularity == Granularity::Kind::tensor) return Granularity::per_tensor();
   const bool has_block = contracted >= 0 && shape[contracted].value_or(0) >= options_.block_size;

@@ -147,7 +147,7 @@ std::string Result::recipe() const { return print_recipe(prepared_.recipe.recipe
 Summary Result::summarized() const {
   Summary summary = summarize(prepared_.graph, prepared_.registry, quantized_);
   if (!prepared_.model.empty()) {
-    summary.file_bytes_before = model_bytes(prepared_.model, prepared_.graph);
+    summary.file_bytes_before = prepared_.file_bytes;
   }
   return summary;
 }
@@ -158,9 +158,9 @@ std::string Result::summary_text() const { return to_string(summarized()); }
 
 std::string Result::explain(const std::string& name) const {
   std::string text;
-  for (const NodeId node : value_of(find_nodes(prepared_.graph, name))) {
+  for (const Value value : value_of(values_called(prepared_.graph, name))) {
     text += to_string(
-        quadrant::explain(prepared_.graph, prepared_.registry, quantized_.analysis, node));
+        quadrant::explain(prepared_.graph, prepared_.registry, quantized_.analysis, value));
   }
   return text;
 }

@@ -278,15 +278,20 @@ quadrant_code quadrant_explain(const quadrant_result* result, const char* name,
     QUADRANT_CHECK(need(text, "text"));
     *text = nullptr;
     QUADRANT_CHECK(need(result, "result"));
+    if (format != QUADRANT_TEXT && format != QUADRANT_JSON) {
+      return fail(ErrorCode::usage, fmt::format("there is no format {}: QUADRANT_TEXT is 0, "
+                                                "QUADRANT_JSON is 1",
+                                                static_cast<int>(format)));
+    }
     const PreparedRun& run = result->run.prepared;
     const Analysis& analysis = result->run.quantized.analysis;
     std::vector<Explanation> found;
     if (name == nullptr) {
-      found = explain_all(run.graph, run.registry, analysis);
+      found = explain_values(run.graph, run.registry, analysis);
     } else {
-      QUADRANT_TRY(const std::vector<NodeId> nodes, find_nodes(run.graph, name));
-      for (const NodeId node : nodes) {
-        found.push_back(explain(run.graph, run.registry, analysis, node));
+      QUADRANT_TRY(const std::vector<Value> values, values_called(run.graph, name));
+      for (const Value value : values) {
+        found.push_back(explain(run.graph, run.registry, analysis, value));
       }
     }
     std::string made;

@@ -47,7 +47,7 @@ void declare(CLI::App& command, BudgetOptions& options) {
       .add_option("--budget-rounds", options.rounds,
                   "With samples, measure so many times what each change of what was chosen does, "
                   "and choose again")
-      ->check(CLI::Range(0, 100).description(""))
+      ->check(whole_number(0, 100))
       ->type_name("N")
       ->capture_default_str();
   declare_measuring(command, options);

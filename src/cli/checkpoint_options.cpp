@@ -6,6 +6,7 @@
 #include <limits>
 #include <span>
 
+#include "cli/choices.hpp"
 #include "support/content_hash.hpp"
 
 namespace quadrant::cli {
@@ -26,8 +27,7 @@ void declare(CLI::App& command, KeepOptions& options) {
                       "Every N samples, keep what was gathered so far in a file beside the output, "
                       "OUTPUT.checkpoint; where it is there, go on from it. It goes when all is "
                       "done")
-          ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2)
-                      .description(""))
+          ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
           ->type_name("N");
   declare_file(command, options, every);
 }

@@ -4,29 +4,62 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "support/near_names.hpp"
 
 namespace quadrant::cli {
-namespace {
-
-template <class T>
-CLI::Option* add(CLI::App& command, const std::string& name, T& choice,
-                 const std::vector<T>& choices, const std::string& description) {
-  return command.add_option(name, choice, description)
-      ->check(CLI::IsMember(choices).description(""))
-      ->type_name(fmt::format("{}", fmt::join(choices, "|")));
-}
-
-}  // namespace
 
 CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string& choice,
                         const std::vector<std::string>& words, const std::string& description) {
-  return add(command, name, choice, words, description);
+  return command.add_option(name, choice, description)
+      ->check(one_of(words))
+      ->type_name(fmt::format("{}", fmt::join(words, "|")));
 }
 
 CLI::Option* add_choice(CLI::App& command, const std::string& name, int& choice,
                         const std::vector<int>& numbers, const std::string& description) {
-  return add(command, name, choice, numbers, description);
+  std::vector<std::string> words;
+  for (const int number : numbers) words.push_back(fmt::to_string(number));
+  return command.add_option(name, choice, description)
+      ->check(one_of(words))
+      ->type_name(fmt::format("{}", fmt::join(words, "|")));
+}
+
+CLI::Validator one_of(std::vector<std::string> choices) {
+  return {[choices = std::move(choices)](const std::string& text) {
+            if (std::ranges::find(choices, text) != choices.end()) return std::string();
+            const std::vector<std::string_view> names(choices.begin(), choices.end());
+            return fmt::format("there is no '{}'{}", text, did_you_mean_or_all(text, names));
+          },
+          ""};
+}
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
+  return {[=](const std::string& text) {
+            std::int64_t value = 0;
+            const bool is_one = CLI::detail::lexical_cast(text, value);
+            if (is_one && value >= least && value <= most) return std::string();
+            constexpr std::int64_t any = std::numeric_limits<std::int32_t>::max();
+            return most > any
+                       ? fmt::format("'{}' is no whole number from {} on", text, least)
+                       : fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+          },
+          ""};
+}
+
+CLI::Validator number_between(double least, double most) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool is_one = CLI::detail::lexical_cast(text, value);
+            if (is_one && value >= least && value <= most) return std::string();
+            return fmt::format("'{}' is no number from {} to {}", text, least, most);
+          },
+          ""};
 }
 
 CLI::Validator is_finite() {

@@ -171,8 +171,7 @@ class Compare final : public Command {
     command
         .add_option("--overlap", detections_.overlap,
                     "Of two boxes of a class that overlap by more, one is dropped; 1: none is")
-        ->check(CLI::Range(0.0, 1.0).description(""))
-        ->check(is_finite())
+        ->check(number_between(0, 1))
         ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/choices.hpp"
 #include "cli/shape_options.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
@@ -34,8 +35,7 @@ void declare(CLI::App& command, DataOptions& options) {
           ->type_name("PATH");
   CLI::Option* random =
       command.add_option("--random", options.random, "This many samples of random numbers instead")
-          ->check(CLI::Range(std::size_t{1}, std::numeric_limits<std::size_t>::max() / 2)
-                      .description(""))
+          ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
           ->type_name("N");
   data->excludes(random);
   command.add_option("--seed", options.seed, "Which random numbers")

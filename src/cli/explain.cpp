@@ -145,7 +145,7 @@ class Explain final : public Command {
                "With --scheme fake_quantize or qdq_fusion, which 'quadrant convert' runs: whose "
                "kernels compute on codes (default: openvino-cpu, tflite)");
     declare_non_finite(*command, options_.non_finite);
-    command->add_flag("--all", all_, "A line for every operation, input and constant");
+    command->add_flag("--all", all_, "A line for each value, and each operation that makes none");
     plan_option_ =
         command
             ->add_option("--plan", plan_path_,
@@ -183,9 +183,9 @@ class Explain final : public Command {
     QUADRANT_TRY(PreparedRun subject,
                  target ? prepare_for(*target, options_, console) : prepare(options_, console));
     if (plan) QUADRANT_CHECK(use_variants_of(*plan, options_, subject));
-    std::vector<NodeId> nodes;
+    std::vector<Value> values;
     if (!node_.empty()) {
-      QUADRANT_TRY(nodes, find_nodes(subject.graph, node_));
+      QUADRANT_TRY(values, values_called(subject.graph, node_));
     }
     QUADRANT_TRY(const Analysis analysis, subject.decide(plan ? &*plan : nullptr));
     if (against) {
@@ -194,30 +194,30 @@ class Explain final : public Command {
       return {};
     }
     std::vector<Explanation> explanations;
-    explanations.reserve(nodes.size());
-    for (const NodeId node : nodes) {
-      explanations.push_back(explain(subject.graph, subject.registry, analysis, node));
+    explanations.reserve(values.size());
+    for (const Value value : values) {
+      explanations.push_back(explain(subject.graph, subject.registry, analysis, value));
     }
     if (all_) {
-      explanations = explain_all(subject.graph, subject.registry, analysis);
+      explanations = explain_values(subject.graph, subject.registry, analysis);
     } else if (node_.empty()) {
       explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
     }
     print(explanations, subject, console);
-    if (!options_.json) print_sums(nodes, explanations, subject, console);
+    if (!options_.json) print_sums(values, explanations, subject, console);
     return {};
   }
 
  private:
-  // Of a run that makes codes of 8 bits of data: what `nodes`, which were explained, do with them.
-  static void print_sums(const std::vector<NodeId>& nodes,
+  // Of a run that makes codes of 8 bits of data: what `values`, which were explained, do with them.
+  static void print_sums(const std::vector<Value>& values,
                          const std::vector<Explanation>& explanations, const PreparedRun& subject,
                          Console& console) {
     const auto& schemes = subject.recipe.recipe.schemes;
     if (std::ranges::find(schemes, "static_affine", &SchemeChoice::scheme) == schemes.end()) return;
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
       if (explanations[i].state != State::ToQuantize) continue;
-      const std::string note = pairing_note(subject.graph, nodes[i]);
+      const std::string note = pairing_note(subject.graph, values[i].node);
       if (!note.empty()) console.print(fmt::format("  {}\n", note));
     }
   }

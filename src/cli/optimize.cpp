@@ -58,7 +58,7 @@ class Optimize final : public Command {
           ->type_name(unit)
           ->capture_default_str();
     };
-    const CLI::Validator percent = CLI::Range(0.0, 100.0).description("");
+    const CLI::Validator percent = number_between(0, 100);
     add("--accept", accept_, "POINTS",
         "It is good enough when so many percentage points of top-1 are lost, or fewer")
         ->check(percent);

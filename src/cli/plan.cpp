@@ -135,7 +135,7 @@ class MakePlan final : public Command {
                                  .sink = &console};
     QUADRANT_TRY(std::optional<HtmlReport> report, gather(side_, reported));
     if (report) {
-      report->file_bytes_before = model_bytes(options_.model, subject.graph);
+      report->file_bytes_before = subject.file_bytes;
       if (decided) add_frontier(*report, decided->decision);
     }
     const std::vector<RuleSummary> rules = summarize_rules(subject, analysis);

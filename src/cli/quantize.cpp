@@ -10,6 +10,7 @@
 
 #include "cli/budget.hpp"
 #include "cli/budget_outcome.hpp"
+#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/frontier_points.hpp"
@@ -90,7 +91,7 @@ class Quantize final : public Command {
                      "How the file says it: QuantizeLinear and DequantizeLinear, or, for matrix "
                      "products that can be, com.microsoft.MatMulNBits or MatMulBnb4; or, for "
                      "weights of float8, arithmetic that is computed once")
-        ->check(CLI::IsMember({"qdq", "matmulnbits", "arithmetic"}).description(""))
+        ->check(one_of({"qdq", "matmulnbits", "arithmetic"}))
         ->type_name("qdq|matmulnbits|arithmetic")
         ->capture_default_str();
     command->add_flag(
@@ -163,7 +164,7 @@ class Quantize final : public Command {
           .map([](const OnnxWriteReport&) {});
     }
     Summary summary = summarize(subject.graph, subject.registry, result);
-    summary.file_bytes_before = model_bytes(options_.model, subject.graph);
+    summary.file_bytes_before = subject.file_bytes;
     const ReportSubject reported{.graph = subject.graph,
                                  .registry = subject.registry,
                                  .analysis = result.analysis,
@@ -183,6 +184,7 @@ class Quantize final : public Command {
               .json = quadrant::to_json(products, result.graph)};
       QUADRANT_TRY(written, write_onnx(result.graph, output_, write_options(console)));
       summary.file_bytes_after = written->model_bytes + written->external_bytes;
+      summary.tensor_bytes_after = written->tensor_bytes;
     }
     if (report) {
       report->sums = sums ? sums->remark : "";

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/choices.hpp"
+
 namespace quadrant::cli {
 namespace {
 
@@ -34,7 +36,7 @@ class OptionDeclarer {
         break;
       case OptionSpec::Kind::real:
         finish(spec, add<double>(spec)
-                         ->check(CLI::Range(spec.least, spec.most).description(""))
+                         ->check(number_between(spec.least, spec.most))
                          ->type_name(std::string(spec.placeholder)));
         break;
       case OptionSpec::Kind::word:
@@ -46,7 +48,7 @@ class OptionDeclarer {
       case OptionSpec::Kind::words:
         finish(spec, add<std::vector<std::string>>(spec)
                          ->delimiter(',')
-                         ->check(CLI::IsMember(words_of(spec)).description(""))
+                         ->check(one_of(words_of(spec)))
                          ->type_name(std::string(spec.placeholder)));
         break;
     }
@@ -56,7 +58,13 @@ class OptionDeclarer {
   [[nodiscard]] std::string name(std::string_view key) const {
     return fmt::format("--{}{}", prefix_, option_of(key));
   }
-  static std::string text(const OptionSpec& spec) { return describe(spec); }
+  static std::string text(const OptionSpec& spec) {
+    constexpr double open_end = 1e6;  // above, only the least is worth telling
+    const bool has_range =
+        spec.numbers.empty() && spec.least < spec.most && spec.most < open_end &&
+        (spec.kind == OptionSpec::Kind::integer || spec.kind == OptionSpec::Kind::real);
+    return has_range ? fmt::format("{}: {}", describe(spec), expectation(spec)) : describe(spec);
+  }
 
   [[nodiscard]] std::function<void()> setter(const OptionSpec& spec, OptionValue value) const {
     return [&values = values_, key = std::string(spec.key), value = std::move(value)] {
@@ -80,13 +88,13 @@ class OptionDeclarer {
     CLI::Option* const option = add<std::int64_t>(spec);
     if (spec.numbers.empty()) {
       option
-          ->check(CLI::Range(static_cast<std::int64_t>(spec.least),
-                             static_cast<std::int64_t>(spec.most))
-                      .description(""))
+          ->check(whole_number(static_cast<std::int64_t>(spec.least),
+                               static_cast<std::int64_t>(spec.most)))
           ->type_name(std::string(spec.placeholder));
     } else {
-      option->check(CLI::IsMember(spec.numbers).description(""))
-          ->type_name(fmt::format("{}", fmt::join(spec.numbers, "|")));
+      std::vector<std::string> words;
+      for (const std::int64_t number : spec.numbers) words.push_back(fmt::to_string(number));
+      option->check(one_of(words))->type_name(fmt::format("{}", fmt::join(words, "|")));
     }
     finish(spec, option);
   }
@@ -103,7 +111,7 @@ class OptionDeclarer {
         [&values = values_, key = std::string(spec.key), alone = std::string(spec.alone)](
             const std::string& word) { values[key] = word.empty() ? alone : word; },
         text(spec));
-    option->check(CLI::IsMember(words).description(""))->type_name(shown);
+    option->check(one_of(words))->type_name(shown);
     if (!spec.alone.empty()) option->expected(0, 1)->type_name(fmt::format("[{}]", shown));
     finish(spec, option);
   }

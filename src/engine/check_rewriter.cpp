@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -63,16 +64,23 @@ std::string called(const NodeFacts& node) {
   return node.results.empty() ? node.kind : node.results.front().name;
 }
 
+// A node that is not there is told elsewhere, and is not made by looking for it.
 void remove_use(Facts& facts, Value value, NodeId user, std::uint32_t operand) {
-  if (value.is_absent()) return;
-  std::erase(facts[value.node].uses, Use{value.result, user, operand});
+  const auto found = facts.find(value.node);
+  if (found != facts.end()) std::erase(found->second.uses, Use{value.result, user, operand});
 }
 
 void add_use(Facts& facts, Value value, NodeId user, std::uint32_t operand) {
-  if (value.is_absent()) return;
-  auto& uses = facts[value.node].uses;
-  uses.push_back({value.result, user, operand});
-  std::ranges::sort(uses);
+  const auto found = facts.find(value.node);
+  if (found == facts.end()) return;
+  found->second.uses.push_back({value.result, user, operand});
+  std::ranges::sort(found->second.uses);
+}
+
+bool is_asked(std::string_view kind) {
+  constexpr std::array kinds{ops::Dequantize::kind, ops::Quantize::kind, ops::StorageCast::kind,
+                             ops::Multiply::kind, ops::Add::kind};
+  return std::ranges::find(kinds, kind) != kinds.end();
 }
 
 // int8 codes, in the granularities that an IR may have: one scale, or one for each index of an
@@ -263,9 +271,7 @@ class Checker {
     if (!made) {
       const Capabilities* const known = view().capabilities();
       const TensorType& type = asked.results[0].type;
-      const bool is_asked =
-          asked.kind == ops::Dequantize::kind || asked.kind == ops::Quantize::kind;
-      if (known != nullptr && is_asked && known->can_emit(asked.kind, types, type)) {
+      if (known != nullptr && is_asked(asked.kind) && known->can_emit(asked.kind, types, type)) {
         keep_word(fail(made.error()), edit, type);
       }
       settle(fail(made.error()), facts_, edit);
@@ -319,12 +325,12 @@ class Checker {
 
   void set_operand(NodeId user, std::uint32_t operand, Value value) {
     if (lost_) return;
-    const NodeFacts& reader = facts_[user];
-    if (operand >= reader.operands.size()) {
-      fault("uses", "the program", "a use by a node that is not there");
+    const auto reader = facts_.find(user);
+    if (reader == facts_.end() || operand >= reader->second.operands.size()) {
+      fault("uses", "the program", "a use by a node, or an operand, that is not there");
       return;
     }
-    const std::string edit = fmt::format("set_operand {} of '{}'", operand, called(reader));
+    const std::string edit = fmt::format("set_operand {} of '{}'", operand, called(reader->second));
     Facts wanted = facts_;
     Value& place = wanted[user].operands[operand];
     remove_use(wanted, place, user, operand);
@@ -380,7 +386,8 @@ class Checker {
       const auto done = rewriter_->set_constant(weight, contents, codes.quantization);
       const Capabilities* const known = view().capabilities();
       if (known != nullptr && known->can_hold(codes)) keep_word(done, "set_constant", codes);
-      const std::string edit = fmt::format("set_constant of '{}'", name_at(value));
+      const std::string edit =
+          fmt::format("set_constant of '{}' as {}", name_at(value), to_string(codes));
       if (bytes_of(old) != before) {
         fault("contents", edit, "the old contents are overwritten, which schemes may read still");
       }
@@ -411,16 +418,45 @@ class Checker {
     rename(value, name + "_quantized_codes");
     rename(dequantized, name);  // what it was called is free now
     for (const Use& reader : readers) {
-      if (!lost_ && facts_[reader.user].kind != ops::Output::kind) {
+      const auto user = facts_.find(reader.user);
+      if (user == facts_.end() || user->second.kind != ops::Output::kind) {
         set_operand(reader.user, reader.operand, dequantized);
       }
     }
+    emit_promised(value, dequantized);
     // A node that nobody reads, of a name that is taken, comes and goes.
     NodeSpec spec{
         .kind = std::string(ops::Dequantize::kind), .operands = {value}, .results = {{name, real}}};
     if (const auto again = emit(std::move(spec))) erase(*again);
     move(dequantized, real);
     look(fmt::format("the program with '{}' quantized", name));
+  }
+
+  // What the IR says that it can emit, with these codes and the floats that they stand for: each
+  // kind that schemes ask about.
+  void emit_promised(Value codes, Value real) {
+    const TensorType coded = result_of(facts_, codes).type;
+    const TensorType floats = result_of(facts_, real).type;
+    const TensorType plain{coded.element, coded.shape, nullptr};
+    struct Promise {
+      std::string_view kind;
+      std::vector<Value> operands;
+      TensorType result;
+    };
+    for (const Promise& promise : {Promise{ops::Quantize::kind, {real}, coded},
+                                   Promise{ops::StorageCast::kind, {codes}, plain},
+                                   Promise{ops::Multiply::kind, {real, real}, floats},
+                                   Promise{ops::Add::kind, {real, real}, floats}}) {
+      const Capabilities* const known = view().capabilities();
+      if (known == nullptr || lost_) return;
+      std::vector<TensorType> types;
+      for (const Value operand : promise.operands) types.push_back(result_of(facts_, operand).type);
+      if (!known->can_emit(promise.kind, types, promise.result)) continue;
+      const auto made = emit({.kind = std::string(promise.kind),
+                              .operands = promise.operands,
+                              .results = {{name_at(real) + "_promised", promise.result}}});
+      if (made) erase(*made);
+    }
   }
 
   // Something with an attribute.
@@ -434,18 +470,27 @@ class Checker {
     if (const auto made = emit(std::move(spec))) erase(*made);
   }
 
-  // What an operation computes becomes codes, and readers get floats again.
+  // What an operation computes becomes codes, and readers get floats again, in this order: as
+  // phase 4 does it.
   void quantize_computed(Value value) {
     start();
     if (!facts_.contains(value.node)) return;
     const TensorType real = result_of(facts_, value).type;
-    const std::string edit = fmt::format("set_type of '{}'", name_at(value));
     std::vector<std::string> refused;
     for (const TensorType& codes : code_types(real)) {
+      const std::string edit =
+          fmt::format("set_type of '{}' to {}", name_at(value), to_string(codes));
       retypes_ = true;
       Facts wanted = facts_;
       result_of(wanted, value).type = codes;
-      if (settle(rewriter_->set_type(value, codes), wanted, edit, refused)) return;
+      if (!settle(rewriter_->set_type(value, codes), wanted, edit, refused)) continue;
+      const std::vector<Use> readers = facts_[value.node].uses;
+      const auto made = emit({.kind = std::string(ops::Dequantize::kind),
+                              .operands = {value},
+                              .results = {{name_at(value) + "_real", real}}});
+      if (!made) return;
+      for (const Use& reader : readers) set_operand(reader.user, reader.operand, {*made});
+      return;
     }
     result_.refused.insert(result_.refused.end(), refused.begin(), refused.end());
   }

@@ -113,8 +113,9 @@ Error refused_weights(const GraphView& graph, const Vetoes& refused, bool is_pla
           is_planned ? Remedy::none : Remedy::leave_non_finite};
 }
 
-// Phases 1 to 3. Each round vetoes weights that would meet in a coupling, and were selected in
-// spite of all vetoes before: there are at most as many rounds as weights, and mostly one.
+// Phases 1 to 3. Each round vetoes weights that would meet in a coupling, and what makes codes of
+// them, which were selected in spite of all vetoes before: there are at most as many rounds as such
+// nodes, and mostly one.
 Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& registry,
                                    const Settings& settings, Vetoes vetoes,
                                    const std::vector<NodeId>& order, const SchemeFacts& facts) {
@@ -124,7 +125,9 @@ Expected<Analysis> analyze_ordered(const GraphView& graph, const Registry& regis
         weights_that_meet(problem_of(graph, settings, analysis), analysis.selection);
     if (meeting.empty()) return analysis;
     if (settings->plan != nullptr) return fail(refused_weights(graph, meeting, true));
+    const std::size_t before = vetoes.size();
     vetoes.insert(meeting.begin(), meeting.end());
+    if (vetoes.size() == before) return fail(refused_weights(graph, meeting, false));
   }
 }
 

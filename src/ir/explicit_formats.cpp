@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/ops/elementwise.hpp"
+#include "ir/opset.hpp"
 #include "ir/put_in_place.hpp"
 #include "ir/result_type.hpp"
 #include "ir/scales.hpp"
@@ -41,8 +42,10 @@ class PackedCodes final : public ConstantSource {
     std::vector<std::byte> codes;
     while (!out.empty()) {
       const std::size_t count = std::min(out.size(), most);
-      codes.resize(count * each);
-      QUADRANT_CHECK(codes_.read(offset * each, std::span(codes)));
+      const std::uint64_t left = static_cast<std::uint64_t>(codes_.element_count()) - offset * each;
+      codes.assign(count * each, {});  // zeros behind the last
+      QUADRANT_CHECK(
+          codes_.read(offset * each, std::span(codes).first(std::min(count * each, left))));
       for (std::size_t i = 0; i < count; ++i) {
         unsigned packed = 0;
         for (std::size_t k = 0; k < each; ++k) {
@@ -236,22 +239,26 @@ class Arithmetic {
     const int packed = packed_bits(bits);
     table.resize(std::size_t{1} << static_cast<unsigned>(packed), 0);
     const std::int64_t each = byte_bits / packed;
-    std::vector<std::int64_t> extents(codes.shape().known_extents().begin(),
-                                      codes.shape().known_extents().end());
-    if (each == 1 || extents.empty() || extents.back() % each != 0) {
+    const auto count = static_cast<std::int64_t>(codes.element_count());
+    const bool is_full = count % each == 0;
+    constexpr std::int64_t slice_of_operands = 10;  // the opset of Slice as it is made here
+    if (each == 1 || (!is_full && opset_version(graph_) < slice_of_operands)) {
       const Constant bytes =
           Constant::deferred(ElementType::uint8, codes.shape(),
                              std::make_shared<PackedCodes>(codes, bits, byte_bits, last));
       return gather(this->table(std::move(table), 0), bytes);
     }
-    const std::vector<std::int64_t> whole = extents;
-    extents.back() /= each;
-    const Constant bytes =
-        Constant::deferred(ElementType::uint8, Shape(extents),
-                           std::make_shared<PackedCodes>(codes, bits, packed, last));
+    const std::int64_t rows = (count + each - 1) / each;
+    const Constant bytes = Constant::deferred(
+        ElementType::uint8, Shape{rows}, std::make_shared<PackedCodes>(codes, bits, packed, last));
     const Value pairs = this->table(values_of_bytes(table, packed), each);
-    QUADRANT_TRY(const Value found, gather(pairs, bytes));
-    return reshape(found, whole);
+    QUADRANT_TRY(Value found, gather(pairs, bytes));
+    if (!is_full) {  // the last byte
+      QUADRANT_TRY(found, reshape(found, {rows * each}));
+      QUADRANT_TRY(found, first(found, count));
+    }
+    const auto extents = codes.shape().known_extents();
+    return reshape(found, {extents.begin(), extents.end()});
   }
 
   // One table behind the other: an index is a code and where its group's begins.
@@ -273,9 +280,9 @@ class Arithmetic {
                  cast(graph_.add_constant(name_ + "_codes", bytes), ElementType::int32));
     QUADRANT_TRY(const Value indices,
                  combined(ops::Add::kind, codes, offsets, stored.groups, layout));
+    QUADRANT_TRY(const Value values, table_of_groups(stored.values, table));
     QUADRANT_TRY(const Value found,
-                 add(ops::Gather::kind, {this->table(std::move(table), 0), indices},
-                     {{"axis", std::int64_t{0}}}));
+                 add(ops::Gather::kind, {values, indices}, {{"axis", std::int64_t{0}}}));
     if (layout.extents == layout_.extents) return found;
     return reshape(found, layout_.extents);
   }
@@ -429,6 +436,14 @@ class Arithmetic {
     return known->second;
   }
 
+  // As many values as there are weights, perhaps: as narrow as they are.
+  Expected<Value> table_of_groups(ElementType element, const std::vector<float>& values) {
+    if (element != ElementType::float16) return table(values, 0);
+    const Shape shape{static_cast<std::int64_t>(values.size())};
+    return cast(graph_.add_constant(name_ + "_tables", make_scales(element, shape, values)),
+                ElementType::float32);
+  }
+
   Expected<Value> gather(Value table, const Constant& bytes) {
     QUADRANT_TRY(const Value indices,
                  cast(graph_.add_constant(name_ + "_codes", bytes), ElementType::int32));
@@ -444,6 +459,15 @@ class Arithmetic {
     const Value shape = graph_.add_constant(
         name_ + "_shape", Constant::from_vector(ElementType::int64, Shape{rank}, extents));
     return add(ops::Reshape::kind, {value, shape}, {});
+  }
+
+  Expected<Value> first(Value list, std::int64_t count) {
+    const auto bound = [&](std::string_view of, std::int64_t at) {
+      return graph_.add_constant(
+          name_ + std::string(of),
+          Constant::from_vector(ElementType::int64, Shape{1}, std::vector{at}));
+    };
+    return add(ops::Slice::kind, {list, bound("_begin", 0), bound("_end", count)}, {});
   }
 
   Expected<Value> add(std::string_view kind, std::vector<Value> operands, Attributes attributes) {

@@ -85,7 +85,8 @@ Expected<void> check_code(const NumberCode& code) {
     return no_format(fmt::format("a table of {} values: they have 4 to 256", table->levels));
   }
   if (!is_float(table->values) || table->values == ElementType::float64) {
-    return no_format(fmt::format("a table of {}", to_string(table->values)));
+    return no_format(
+        fmt::format("a table of {}: its values are f32, f16 or bf16", to_string(table->values)));
   }
   return check_groups(table->groups);
 }

@@ -214,19 +214,23 @@ class FormatReader {
   FormatAxes axes_;
 };
 
+constexpr std::string_view codebook_prefix = "codebook:";
+
 // `codebook:16`, `codebook:16:channel`, `codebook:16:group`: tables of float16 without scales, in
 // groups of 1024, with which a table of 16 takes a quarter of a bit.
 std::optional<std::string> codebook_text(std::string_view name) {
-  constexpr std::string_view prefix = "codebook:";
-  if (!name.starts_with(prefix)) return std::nullopt;
-  name.remove_prefix(prefix.size());
+  name.remove_prefix(codebook_prefix.size());
   const std::size_t end = std::min(name.find(':'), name.size());
   const std::string_view groups = name.substr(end);
   std::string_view of = "tensor";
   if (groups == ":channel") of = "channel";
   if (groups == ":group") of = "block=1024";
+  int levels = 0;
+  const auto [stop, status] = std::from_chars(name.data(), name.data() + end, levels);
+  const bool is_number = status == std::errc() && stop == name.data() + end;
+  if (!is_number || levels < 4 || levels > 256) return std::nullopt;
   if (of == "tensor" && !groups.empty()) return std::nullopt;
-  return fmt::format("table<{} x f16>[{}] : f32", name.substr(0, end), of);
+  return fmt::format("table<{} x f16>[{}] : f32", levels, of);
 }
 
 }  // namespace
@@ -244,11 +248,19 @@ std::string to_string(const NumberFormat& format) {
 
 Expected<NumberFormat> parse_number_format(std::string_view text, const FormatAxes& axes) {
   const auto row = std::ranges::find(named_rows, text, &NamedFormat::name);
-  const auto codebook = codebook_text(text);
+  std::string codebook;
   if (row != named_rows.end()) {
     text = row->text;
-  } else if (codebook) {
-    text = *codebook;
+  } else if (text.starts_with(codebook_prefix)) {
+    const auto found = codebook_text(text);
+    if (!found) {
+      return fail(ErrorCode::usage,
+                  fmt::format("there is no number format '{}': codebook:N, codebook:N:channel and "
+                              "codebook:N:group have tables of N values, 4 to 256",
+                              text));
+    }
+    codebook = *found;
+    text = codebook;
   } else if (text.find_first_of(" :*[(<") == std::string_view::npos) {
     std::vector<std::string_view> names;
     names.reserve(named_rows.size());
@@ -256,9 +268,8 @@ Expected<NumberFormat> parse_number_format(std::string_view text, const FormatAx
     return fail(ErrorCode::usage, fmt::format("there is no number format '{}'{}", text,
                                               did_you_mean_or_all(text, names)));
   }
-  return FormatReader(text, axes).run().map_error([](Error error) {
-    error.code = ErrorCode::usage;
-    return error;
+  return FormatReader(text, axes).run().map_error([&](Error error) {
+    return Error{ErrorCode::usage, fmt::format("the number format '{}': {}", text, error.message)};
   });
 }
 

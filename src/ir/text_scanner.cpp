@@ -91,6 +91,7 @@ Expected<std::int64_t> Scanner::digits() {
   const std::string_view text = take_while(is_digit);
   std::int64_t value = 0;
   const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty()) return error(at, "expected a number");
   if (status != std::errc()) return error(at, "this number does not fit into 63 bits");
   return value;
 }

@@ -87,4 +87,6 @@ std::int64_t multiply_accumulates(NodeRef node) noexcept {
   return operation == nullptr || operation->work == nullptr ? 0 : operation->work(node);
 }
 
+std::uint32_t first_factor(NodeRef node) noexcept { return role_of(node, 0) == Role::term ? 1 : 0; }
+
 }  // namespace quadrant::inline v0

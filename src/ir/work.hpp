@@ -18,4 +18,8 @@ namespace quadrant::inline v0 {
 ///   conv of [1, 3, 32, 32] with [16, 3, 3, 3], pads 1  ->  16 * 32 * 32 * 27
 [[nodiscard]] std::int64_t multiply_accumulates(NodeRef node) noexcept;
 
+/// Which operand of such a product is the first of its two factors; the other is behind it. What is
+/// added may stand in front of them.
+[[nodiscard]] std::uint32_t first_factor(NodeRef node) noexcept;
+
 }  // namespace quadrant::inline v0

@@ -15,6 +15,7 @@
 #include "numerics/pieces.hpp"
 #include "numerics/reals.hpp"
 #include "numerics/scale_steps.hpp"
+#include "numerics/within_float16.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/encode.hpp"
 #include "quadrant/numerics/round_weights.hpp"
@@ -112,6 +113,9 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
   }
   QUADRANT_TRY(const std::vector<float> values, read_whole(real));
   QUADRANT_TRY(Encoded encoded, encode(values, real.shape(), format, options));
+  if (real.element() == ElementType::float16) {
+    QUADRANT_CHECK(keep_within_float16(values, real.shape(), format, encoded));
+  }
   EncodedConstant made;
   made.error = encoded.error;
   made.bound = encoded.bound;
@@ -168,6 +172,9 @@ Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoment
   }
   QUADRANT_TRY(const RoundedWeights rounded,
                round_weights(values, real.shape(), format, moments, numbers, options));
+  if (real.element() == ElementType::float16) {
+    QUADRANT_CHECK(keep_within_float16(values, real.shape(), format, numbers));
+  }
   encoded.codes =
       Constant::from_bytes(encoded.codes.element(), real.shape(), std::move(numbers.codes));
   encoded.quantization = quantization_of(std::move(numbers), scaled.format, real.shape());

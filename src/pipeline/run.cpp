@@ -285,6 +285,14 @@ Expected<CheckedRun> check_run(RunRequest request, const RunContext& context) {
   return checked;
 }
 
+namespace {
+
+std::uint64_t bytes_of_file(const std::string& path, const Graph& model) {
+  return path.empty() ? 0 : model_bytes(path, model);
+}
+
+}  // namespace
+
 Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext& context) {
   QUADRANT_CHECK(context.check_stop());
   const Recipe& recipe = checked.recipe;
@@ -294,6 +302,7 @@ Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext&
   }
   QUADRANT_CHECK(
       in_file(resolve_for(model, checked.request.destination.format), checked.request.model));
+  const std::uint64_t file_bytes = bytes_of_file(checked.request.model, model);
   SchemeSubject subject{checked.request, context, std::move(model), hash};
   QUADRANT_TRY(const NamedCouplings named, take_instrumentation(subject));
   std::vector<Registry> registries;
@@ -320,6 +329,7 @@ Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext&
       gains_of(std::move(checked.hardware), recipe, checked.schemes.all, context.all_schemes());
   return PreparedRun{.context = context,
                      .model = checked.request.model,
+                     .file_bytes = file_bytes,
                      .graph = std::move(subject.graph),
                      .registry = std::move(registry),
                      .gains = std::move(gains),
@@ -361,6 +371,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
   QUADRANT_TRY(auto hardware, hardware_of(request, context));
   QUADRANT_CHECK(check_recipe(request.recipe, context));
   QUADRANT_CHECK(context.check_stop());
+  const std::uint64_t file_bytes = bytes_of_file(request.model, model);
   QUADRANT_TRY(OnTarget made,
                in_file(decided_for(target, std::move(model), context.executor), request.model));
   for (const std::string& remark : made.remarks) context.note(remark, {.file = request.model});
@@ -369,6 +380,7 @@ Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest
   scope.vetoes.merge(made.analysis.vetoes);
   return PreparedRun{.context = context,
                      .model = request.model,
+                     .file_bytes = file_bytes,
                      .graph = std::move(made.model),
                      .registry = registry,
                      .gains = gains_of(std::move(hardware), recipe, {}, context.all_schemes()),

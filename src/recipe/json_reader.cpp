@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "support/near_names.hpp"
@@ -294,6 +295,16 @@ std::int64_t ObjectReader::integer(const char* key) {
   if (fits) return found->get<std::int64_t>();
   refuse(key, "expected an integer of 64 bits");
   return 0;
+}
+
+std::int64_t ObjectReader::whole_number(const char* key) {
+  const json* found = find(key);
+  if (found == nullptr || !found->is_number_float()) return integer(key);
+  const double real = found->get<double>();
+  constexpr double exact = 0x1p53;
+  if (std::fabs(real) > exact) return integer(key);
+  if (real != std::trunc(real)) refuse(key, fmt::format("expected an integer, found {}", real));
+  return static_cast<std::int64_t>(real);
 }
 
 std::uint64_t ObjectReader::count(const char* key) {

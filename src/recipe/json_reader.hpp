@@ -37,6 +37,8 @@ class ObjectReader {
 
   [[nodiscard]] std::string string(const char* key);
   [[nodiscard]] std::int64_t integer(const char* key);
+  /// The same of `4.0`, too, which JSON Schema takes for an integer.
+  [[nodiscard]] std::int64_t whole_number(const char* key);
   /// An integer that is not negative.
   [[nodiscard]] std::uint64_t count(const char* key);
   [[nodiscard]] bool boolean(const char* key);

@@ -40,13 +40,15 @@ std::vector<Value> values_named(const GraphView& graph, const NamedNode& node,
   return values;
 }
 
-Expected<std::vector<NodeId>> find_nodes(const Graph& graph, const std::string& wanted) {
-  std::vector<NodeId> found;
+Expected<std::vector<Value>> values_called(const Graph& graph, const std::string& wanted) {
+  std::vector<Value> found;
   for (const NamedNode& node : named_nodes(graph)) {
-    if (std::ranges::find(node.names, wanted) != node.names.end()) found.push_back(node.id);
+    if (node.own != wanted) continue;
+    const std::uint32_t count = std::max(graph.result_count(node.id), std::uint32_t{1});
+    for (std::uint32_t result = 0; result < count; ++result) found.push_back({node.id, result});
   }
-  const Value input = graph.find_value(wanted);
-  if (found.empty() && !input.is_absent()) found.push_back(input.node);
+  const Value value = graph.find_value(wanted);
+  if (!value.is_absent() && std::ranges::find(found, value) == found.end()) found.push_back(value);
   if (!found.empty()) return found;
   const std::vector<std::string> inner = graph.reserved_names();
   if (std::ranges::find(inner, wanted) != inner.end()) {

@@ -28,10 +28,11 @@ struct NamedNode {
 [[nodiscard]] std::vector<Value> values_named(const GraphView& graph, const NamedNode& node,
                                               const NamePattern& pattern);
 
-/// Nodes of that name, which need not be unique, and the node that makes the value of that name;
-/// one at least. `usage`, with near names, where there is none, and for what is in a subgraph.
-[[nodiscard]] Expected<std::vector<NodeId>> find_nodes(const Graph& graph,
-                                                       const std::string& wanted);
+/// What nodes of that name, which need not be unique, make, and the value of that name; one at
+/// least. A node that makes nothing has value 0 all the same. `usage`, with near names, where there
+/// is none, and for what is in a subgraph.
+[[nodiscard]] Expected<std::vector<Value>> values_called(const Graph& graph,
+                                                         const std::string& wanted);
 
 /// Values, and what callers call them.
 struct NamedValues {

@@ -57,7 +57,7 @@ OptionValue read_option(ObjectReader& reader, const OptionSpec& option, const ch
     case OptionSpec::Kind::flag:
       return reader.boolean(key);
     case OptionSpec::Kind::integer:
-      return reader.integer(key);
+      return reader.whole_number(key);
     case OptionSpec::Kind::real:
       return reader.real(key);
     case OptionSpec::Kind::word:

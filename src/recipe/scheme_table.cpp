@@ -49,7 +49,7 @@ bool is_key(std::string_view text) {
 }
 
 Expected<void> check_option_keys(std::span<const OptionSpec> options) {
-  std::set<std::string_view> keys;
+  std::set<std::string> taken;
   for (const OptionSpec& option : options) {
     if (!is_key(option.key)) {
       return fail(ErrorCode::usage, fmt::format("'{}' is no name for an option: lower-case "
@@ -61,11 +61,30 @@ Expected<void> check_option_keys(std::span<const OptionSpec> options) {
       if (option.words_are_flags) names.push_back(key_of(word.word));
     }
     for (const std::string& name : names) {
-      if (name == names[0] ? keys.insert(option.key).second : !keys.contains(name)) continue;
+      if (taken.insert(name).second) continue;
       return fail(ErrorCode::usage, fmt::format("two of its options are called '{}'", name));
     }
   }
   return {};
+}
+
+// That some value is possible, and the default is such.
+Expected<void> check_values(const OptionSpec& option) {
+  using Kind = OptionSpec::Kind;
+  const auto wrong = [&](std::string_view what) {
+    return fail(ErrorCode::usage, fmt::format("its option '{}' {}", option.key, what));
+  };
+  const bool has_words = option.kind == Kind::word || option.kind == Kind::words;
+  const bool has_range =
+      (option.kind == Kind::integer && option.numbers.empty()) || option.kind == Kind::real;
+  if (option.summary.empty() && !option.words_are_flags) return wrong("does not say what it is");
+  if (has_words && option.words.empty()) return wrong("has no words");
+  if (has_range && !(option.least <= option.most)) return wrong("has a range without numbers");
+  if (option.fallback.empty() || option.kind == Kind::text) return {};
+  const auto value = parse_option(option, option.fallback);
+  const auto refused = value ? refusal(option, *value) : std::optional(value.error().message);
+  return refused ? wrong(fmt::format("has a default that it does not take: {}", *refused))
+                 : Expected<void>();
 }
 
 constexpr std::size_t library_schemes = 2;  // which stand first in a table
@@ -93,6 +112,7 @@ Expected<void> check_entry(const SchemeEntry& scheme) {
                                               did_you_mean_or_all(scheme.gain, gains)));
   }
   QUADRANT_CHECK(check_option_keys(scheme.options));
+  for (const OptionSpec& option : scheme.options) QUADRANT_CHECK(check_values(option));
   if (scheme.make == nullptr) return fail(ErrorCode::usage, "it has no function 'make'");
   QUADRANT_CHECK(scheme.make({}, {}));
   return {};
@@ -138,14 +158,14 @@ Expected<void> SchemeTable::add(SchemeEntry scheme) {
                                               "digits and '_', a letter first",
                                               scheme.name));
   }
+  const bool is_reserved = std::ranges::find(taken_names, scheme.name) != taken_names.end();
   const bool is_taken =
-      std::ranges::find(taken_names, scheme.name) != taken_names.end() ||
-      std::ranges::find(schemes_, scheme.name, &SchemeEntry::name) != schemes_.end();
+      is_reserved || std::ranges::find(schemes_, scheme.name, &SchemeEntry::name) != schemes_.end();
   if (is_taken) {
     return fail(ErrorCode::usage,
-                fmt::format("no scheme can be called '{}': there is one of that name, or another "
-                            "thing",
-                            scheme.name));
+                fmt::format("no scheme can be called '{}': {}", scheme.name,
+                            is_reserved ? "that means something else where schemes are named"
+                                        : "there is one of that name already"));
   }
   auto checked = check_entry(scheme);
   if (checked) checked = check_beside(scheme, schemes_);

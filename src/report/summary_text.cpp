@@ -23,6 +23,12 @@ std::string bits(const WeightTotals& totals) {
   return totals.elements == 0 ? "-" : fmt::format("{:.2f}", totals.bits_per_element());
 }
 
+// By more than what files align.
+bool is_other(std::uint64_t in_file, std::uint64_t in_graph) {
+  constexpr std::uint64_t some = 50;
+  return std::max(in_file, in_graph) - std::min(in_file, in_graph) > in_graph / some + some;
+}
+
 std::string print_sizes(const Summary& summary) {
   using enum Table::Align;
   Table table({{""}, {"before", right}, {"after", right}, {"", right}});
@@ -36,6 +42,10 @@ std::string print_sizes(const Summary& summary) {
   const WeightTotals& after = summary.weights_after;
   table.add({"weights", format_bytes(before.bytes), format_bytes(after.bytes),
              format_share(after.bytes, before.bytes)});
+  if (summary.tensor_bytes_after && is_other(*summary.tensor_bytes_after, after.bytes)) {
+    table.add({"weights as the file has them", "", format_bytes(*summary.tensor_bytes_after),
+               format_share(*summary.tensor_bytes_after, before.bytes)});
+  }
   table.add({"bits per weight", bits(before), bits(after)});
   if (summary.quantized_after.count != 0) {
     table.add({"bits per quantized weight", "", bits(summary.quantized_after)});
@@ -157,6 +167,7 @@ Json to_json(const Summary& summary) {
           {"bound", summary.bound ? Json(summary.bound->amount()) : Json(nullptr)},
           {"file_bytes_before", or_null(summary.file_bytes_before)},
           {"file_bytes_after", or_null(summary.file_bytes_after)},
+          {"tensor_bytes_after", or_null(summary.tensor_bytes_after)},
           {"weights_before", totals_json(summary.weights_before)},
           {"weights_after", totals_json(summary.weights_after)},
           {"quantized_after", totals_json(summary.quantized_after)},

@@ -13,6 +13,12 @@ constexpr std::size_t shown_names = 3;
 // A name in a model may be megabytes long; nobody means those.
 constexpr std::size_t longest_name = 256;
 
+// `sel/then_branch/w` for `w`: what is in a body goes by its place.
+bool is_in_a_body(std::string_view name, std::string_view wanted) {
+  return !wanted.empty() && name.size() > wanted.size() && name.ends_with(wanted) &&
+         name[name.size() - wanted.size() - 1] == '/';
+}
+
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
@@ -46,13 +52,15 @@ std::size_t edit_distance(std::string_view wanted, std::string_view name, std::s
 
 std::vector<std::string> near_names(std::string_view wanted,
                                     std::span<const std::string_view> names, Match match) {
-  // A short piece is near to everything.
-  const std::size_t limit =
-      match == Match::part ? wanted.size() / 3 : std::max<std::size_t>(2, wanted.size() / 3);
+  // A short piece is near to everything, and so is a name of which no letter need be there.
+  const std::size_t most = std::max<std::size_t>(2, wanted.size() / 3);
+  const std::size_t some_letter = std::max<std::size_t>(wanted.size(), 1) - 1;
+  const std::size_t limit = match == Match::part ? wanted.size() / 3 : std::min(most, some_letter);
   std::vector<std::pair<std::size_t, std::string_view>> found;
   for (const std::string_view name : names) {
     if (name.empty() || name.size() > longest_name || wanted.size() > longest_name) continue;
-    const std::size_t edits = edit_distance(wanted, name, limit, match);
+    const std::size_t edits =
+        is_in_a_body(name, wanted) ? 0 : edit_distance(wanted, name, limit, match);
     if (edits <= limit) found.emplace_back(edits, name);
   }
   std::ranges::sort(found);

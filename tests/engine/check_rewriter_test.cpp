@@ -34,6 +34,8 @@ enum class Mistake : std::uint8_t {
   refuses_with_another_code,
   other_names_each_time,
   promises_too_much,
+  promises_to_quantize,
+  computed_codes_keep_their_readers,
 };
 
 // Says yes to codes of a scale each index, as to everything.
@@ -130,7 +132,8 @@ output(%d)
     if (mistake == Mistake::other_names_each_time) {
       view_.graph.set_value_name(find("a"), "a" + std::to_string(copies++));
     }
-    view_.promises = mistake == Mistake::promises_too_much;
+    view_.promises =
+        mistake == Mistake::promises_too_much || mistake == Mistake::promises_to_quantize;
     view_.refresh();
   }
 
@@ -139,6 +142,9 @@ output(%d)
   Expected<NodeId> emit(NodeSpec spec) override {
     if (mistake_ == Mistake::emit_forgets_attributes) spec.attributes = {};
     if (mistake_ == Mistake::emit_drops_an_operand) spec.operands.clear();
+    if (mistake_ == Mistake::promises_to_quantize && spec.kind == ops::Quantize::kind) {
+      return fail(ErrorCode::impossible, "no such operation");
+    }
     const std::string wished = spec.results[0].name;
     const NodeId made = graph().add(std::move(spec));
     if (mistake_ == Mistake::emit_repeats_a_name) view_.called.emplace_back(Value{made}, wished);
@@ -158,6 +164,8 @@ output(%d)
 
   Expected<void> set_operand(NodeId node, std::uint32_t operand, Value value) override {
     const Value old = graph().operands(node)[operand];
+    const bool is_computed = graph().constant(old.node) == nullptr;
+    if (mistake_ == Mistake::computed_codes_keep_their_readers && is_computed) return done();
     if (mistake_ == Mistake::operand_keeps_the_old_use) {
       view_.invented.emplace_back(old.node, Use{old.result, node, operand});
     }
@@ -292,6 +300,8 @@ TEST_CASE("each mistake is found by its rule") {
   found_by(Mistake::refuses_with_another_code, "refusal");
   found_by(Mistake::other_names_each_time, "same");
   found_by(Mistake::promises_too_much, "capabilities");
+  found_by(Mistake::promises_to_quantize, "capabilities");
+  found_by(Mistake::computed_codes_keep_their_readers, "operands");
 }
 
 TEST_CASE("messages say which edit it was, refusals are listed") {

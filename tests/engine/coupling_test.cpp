@@ -5,17 +5,26 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/random_graphs.hpp"
 #include "engine/toy_scheme.hpp"
 #include "ir/of_one_type.hpp"
+#include "model_text.hpp"
 #include "quadrant/engine/explain/explain.hpp"
+#include "quadrant/engine/macros.hpp"
+#include "quadrant/ir/ops.hpp"
+#include "quadrant/ir/text.hpp"
+#include "quadrant/methods/weight_only.hpp"
 #include "shortened.hpp"
 
 using namespace quadrant;
@@ -383,4 +392,93 @@ TEST_CASE("on random graphs couplings that are blamed are there, and did what th
     CHECK(blame.contradicted > test::shortened(20));
     CHECK(blame.coupled > test::shortened(20));
   }
+}
+
+namespace {
+
+struct Colourless {
+  [[nodiscard]] std::size_t hash() const { return 8; }
+  [[nodiscard]] std::string print() const { return "b"; }
+  static std::optional<Colourless> parse(std::string_view) { return Colourless{}; }
+  friend auto operator<=>(const Colourless&, const Colourless&) = default;
+};
+
+class Casting final : public Scheme {
+ public:
+  QUADRANT_SCHEME(Casting, Colourless, "casting")
+  [[nodiscard]] std::string describe() const override { return ""; }
+};
+
+// Codes of a weight's elements, whatever becomes of the weight itself.
+QUADRANT_QUANTIZER(CodesOfCast, Casting, ops::Cast) {
+  void callback(const Colourless&, NodeRef, Asks& asks) const override { asks.accept(); }
+  [[nodiscard]] std::optional<StorageChange> storage(const Colourless&, NodeRef) const override {
+    return StorageChange{16, 4};
+  }
+};
+QUADRANT_CONSUMER(ReadsCast, Casting, ops::MatMul, requires_parents(AnyState, AnyQuantizable)) {
+  void request(NodeRef, Asks& asks) const override { asks.benefit(1, Colourless{}); }
+};
+
+}  // namespace
+QUADRANT_DEQUANTIZER(Casting)(Value codes, RewriteContext& context) const {
+  return context.dequantize(codes);
+}
+QUADRANT_METHODS(Casting) {
+  add<CodesOfCast>();
+  add<ReadsCast>();
+}
+
+TEST_CASE("what makes codes of a weight itself is vetoed where two such are coupled") {
+  const auto graph = parse_graph(R"(graph {}
+%x: tensor<?x2xf32> = input()
+%w1: tensor<2x2xf16> = constant() [1, 2, 3, 4]
+%w2: tensor<2x2xf16> = constant() [1, 2, 3, 5]
+%c1: tensor<2x2xf32> = cast(%w1) {to = "f32"}
+%c2: tensor<2x2xf32> = cast(%w2) {to = "f32"}
+%y: tensor<?x2xf32> = matmul(%x, %c1)
+%z: tensor<?x2xf32> = matmul(%x, %c2)
+output(%y)
+output(%z)
+)");
+  REQUIRE(graph);
+  const Registry registry = RegistryBuilder::of(Casting()).freeze().value();
+  for (const SelectionPolicy policy : policies) {
+    QuantizeOptions options;
+    options.policy = policy;
+    options.couplings = {{graph->find_value("c1"), graph->find_value("c2")}};
+    const auto analysis = analyze(*graph, registry, options);
+    REQUIRE(analysis);
+    CHECK(analysis->plan.values.empty());  // all of a coupling, or none
+    CHECK(analysis->vetoes.at(graph->find_value("c2").node).find("'w1'") != std::string::npos);
+  }
+}
+
+TEST_CASE("a chain of moves of one weight, all of them coupled, is walked once") {
+  const auto products = [](int moves) {
+    std::string text =
+        "graph {}\n%x: tensor<?x2xf32> = input()\n"
+        "%t0: tensor<2x2xf32> = constant() [1, 2, 3, 4]\n";
+    for (int i = 1; i <= moves; ++i) {
+      text += fmt::format("%t{}: tensor<2x2xf32> = transpose(%t{}) {{perm = [1, 0]}}\n", i, i - 1);
+    }
+    return text + fmt::format("%y: tensor<?x2xf32> = matmul(%x, %t{})\noutput(%y)\n", moves);
+  };
+  const Registry registry =
+      test::value_of(weight_only_registry({.granularity = Granularity::Kind::tensor}));
+  const auto seconds = [&](int moves) {
+    const Graph graph = test::value_of(parse_graph(products(moves)));
+    QuantizeOptions options;
+    options.couplings.emplace_back();
+    for (int i = 1; i <= moves; ++i) {
+      options.couplings[0].push_back(graph.find_value(fmt::format("t{}", i)));
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const Analysis analysis = test::value_of(analyze(graph, registry, options));
+    CHECK(analysis.plan.values.size() == static_cast<std::size_t>(moves) + 1);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
+  seconds(500);
+  // Eight times as many: 8 if linear, 64 if square.
+  CHECK(seconds(8000) < 24 * seconds(1000));
 }

@@ -55,6 +55,11 @@ TEST_CASE("the operations model shares products between factors, and counts elem
   CHECK(operations.of_operand({product, 0}) == Gain{7});  // of 3 * 5, half
   CHECK(operations.of_operand({product, 1}) == Gain{7});
   CHECK(operations.of_operand({product, 2}) == Gain{});
+  // The addend may stand in front.
+  const Value second = build::add(graph, "addmm", {bias, x, w}, build::f32({Extent::open(), 5}));
+  CHECK(operations.of_operand({graph.ref(second.node), 0}) == Gain{});
+  CHECK(operations.of_operand({graph.ref(second.node), 1}) == Gain{7});
+  CHECK(operations.of_operand({graph.ref(second.node), 2}) == Gain{7});
   const Value sum = build::add(graph, "add", {y, bias, Value{}}, build::f32({Extent::open(), 5}));
   CHECK(operations.of_operand({graph.ref(sum.node), 1}) == Gain{5});
   CHECK(operations.of_operand({graph.ref(sum.node), 2}) == Gain{});

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "quadrant/engine/explain/explain.hpp"
 
 using namespace quadrant;
@@ -39,6 +41,8 @@ TEST_CASE("the settings differ: schemes, their options, gain model, objective") 
   after.gain_model = "bytes";
   after.objective = Gain{-7};
   after.values.clear();
+  after.conversions = {{"a", "toy colour 0", "float", {"u", "v"}}};  // as plans of two print them
+  after.shared = {{"toy colour 0", {"a", "c"}}};
   Plan before = example();
   before.values.clear();
   CHECK(diff(before, after) == Differences{{"scheme 'new'", "", "in use"},
@@ -66,6 +70,36 @@ TEST_CASE("a value that another scheme quantizes alike differs where a plan has 
   Plan after = before;
   after.values[1].scheme = "toy2";
   CHECK(diff(before, after) == Differences{{"value 'b'", "toy colour 1", "toy2 colour 1"}});
+}
+
+TEST_CASE("plans of other schemes differ in each value, whatever the constraint prints") {
+  Plan after = example();
+  after.schemes = {{"toy2", ""}};
+  for (PlannedValue& value : after.values) value.scheme = "toy2";
+  const Differences found = diff(example(), after);
+  CHECK(std::ranges::count(found, PlanDifference{"value 'a'", "toy colour 0", "toy2 colour 0"}) ==
+        1);
+  CHECK(std::ranges::count(
+            found, PlanDifference{"conversion of 'a' to float", "from toy colour 0 for u, v",
+                                  "from toy2 colour 0 for u, v"}) == 1);
+  // A second scheme that quantizes nothing changes no value.
+  after = example();
+  after.schemes.push_back({"toy2", ""});
+  after.conversions = {{"a", "toy colour 0", "float", {"u", "v"}}};
+  after.shared = {{"toy colour 0", {"a", "c"}}};
+  CHECK(diff(example(), after) == Differences{{"scheme 'toy2'", "", "in use"}});
+}
+
+TEST_CASE("the policy is a setting, and a constraint may print nothing") {
+  Plan after = example();
+  after.policy = SelectionPolicy::optimal;
+  CHECK(diff(example(), after) == Differences{{"policy", "greedy", "optimal"}});
+  Plan before = example();
+  before.values[0].constraint = "";
+  after = before;
+  after.values.erase(after.values.begin());
+  REQUIRE(diff(before, after).size() == 1);
+  CHECK(to_string(diff(before, after)).starts_with("- value 'a': toy"));
 }
 
 TEST_CASE("conversions differ by what is converted, from what, and for whom") {

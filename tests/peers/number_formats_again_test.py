@@ -8,10 +8,11 @@ Models multiply by an identity, so that what they compute is the weight itself, 
 import _peers
 
 import json
+import re
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from _command import quadrant, run_tests, scratch
 from _litert import run_litert
@@ -151,7 +152,7 @@ def check_magnitude(name, scale, at_least):
         w = normal(scale, rows=256)
         made, done = quantized(folder, product(w), "--type", name)
         if done.returncode:
-            assert "float16 numbers: float32 ones hold them" in done.stderr, done.stderr
+            assert re.search("float16 numbers: (scales of float32|the type '.*') holds? them", done.stderr), done.stderr
             assert abs(np.log10(scale)) > 2, f"refused: {done.stderr}"
             return
         assert "1 value is quantized" in done.stdout, done.stdout
@@ -176,7 +177,11 @@ def check_outlier(name):
         w = normal()
         w[3, 5] = 1e6
         made, done = quantized(folder, product(w), "--type", name)
-        assert "float16 numbers: float32 ones hold them" in done.stderr + done.stdout, done.stdout
+        advice = re.search("float16 numbers: the type '(.*)' holds them", done.stderr + done.stdout)
+        assert advice, done.stdout
+        made, done = quantized(folder, product(w), "--type", advice[1])
+        assert "1 value is quantized" in done.stdout, done.stdout + done.stderr
+        assert np.isfinite(run(made, {"x": np.eye(len(w), dtype=np.float32)})[0]).all()
 
 
 def test_outliers_beyond_float16():
@@ -196,6 +201,61 @@ def check_zeros(name):
 def test_zeros():
     for name in types():
         yield name, check_zeros, name
+
+
+# --- float16 weights ---------------------------------------------------------------------------------------
+
+def check_finite(options, largest):
+    """Codes of the largest numbers that float16 has stand for such."""
+    with scratch() as folder:
+        w = normal(.1).astype(np.float16)
+        w[3, 5], w[40, 7] = largest, -largest
+        model = model_of([helper.make_node("MatMul", ["x", "w"], ["y"])], [info("x", [ROWS, ROWS], TensorProto.FLOAT16)],
+                         [info("y", [ROWS, COLUMNS], TensorProto.FLOAT16)], {"w": w})
+        made, done = quantized(folder, model, *options)
+        if done.returncode:
+            assert "float16 numbers: " in done.stderr, done.stderr
+            return
+        found = run(made, {"x": np.eye(ROWS, dtype=np.float16)})[0]
+        assert np.isfinite(found).all(), (found[3, 5], found[40, 7])
+        # The nearest number of the format that is finite: floats of 2 bits behind the point are a sixth apart.
+        assert abs(float(found[3, 5]) - largest) <= largest / 4, found[3, 5]
+
+
+def test_largest_numbers_of_float16():
+    for largest in (50000, 60000, 65504):
+        for name in types():
+            yield f"{name}, {largest}", check_finite, ("--type", name), largest
+        for bits in ("8", "4"):
+            yield f"{bits} bits, {largest}", check_finite, ("--bits", bits, "--block-size", "16"), largest
+            yield f"{bits} bits, asymmetric, {largest}", check_finite, ("--bits", bits, "--asymmetric"), largest
+
+
+# --- what weights take in the file -------------------------------------------------------------------------
+
+def check_packed(name, shape):
+    """4 bits a weight, whatever the extents; and scales for channels where inputs are fewer than a block."""
+    with scratch() as folder:
+        w = (np.random.default_rng(6).standard_normal(shape)).astype(np.float32)
+        nodes = [helper.make_node("Conv" if w.ndim == 4 else "Gemm", ["x", "w"], ["y"],
+                                  **({} if w.ndim == 4 else {"transB": 1}))]
+        extents = [1, shape[1], *shape[2:]] if w.ndim == 4 else [2, shape[1]]
+        model = model_of(nodes, [info("x", extents)], [info("y", None)], {"w": w}, opset=21)
+        made, done = quantized(folder, model, "--type", name)
+        assert done.returncode == 0, done.stderr
+        graph = onnx.load(made).graph
+        # A table of what bytes stand for is shared by all weights of a model.
+        tensors = [tensor for tensor in graph.initializer if tensor.data_type != TensorProto.INT64 and
+                   list(tensor.dims) != [256, 2]]
+        bits = 8 * sum(len(tensor.raw_data) for tensor in tensors) / w.size
+        assert bits < 5.2, (bits, {tensor.name: list(tensor.dims) for tensor in tensors})
+
+
+def test_four_bits_in_the_file():
+    for name in ("nf4", "iq4nl", "mxfp4", "nvfp4", "q4_k", "lpbq4", "codebook:16"):
+        for shape in ((64, 32, 3, 3), (32, 8, 5, 5), (64, 3, 7, 7), (63, 65), (100, 1, 5, 5)):
+            if name == "codebook:16" or np.prod(shape[1:]) > 20:
+                yield f"{name}, {shape}", check_packed, name, shape
 
 
 # --- what LiteRT runs --------------------------------------------------------------------------------------

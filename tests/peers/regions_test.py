@@ -273,6 +273,37 @@ def test_values_in_bodies():
     yield "layers", made, "scan", 13, np.float32, check_layers
 
 
+def check_shadow(opset):
+    """ONNX forbids a body's initializer the name of a value outside; runtimes read that one."""
+    with scratch() as folder:
+        random = np.random.default_rng(3)
+        outer, inner = (random.standard_normal((8, 8)).astype(np.float32) for _ in range(2))
+        branch = helper.make_graph([helper.make_node("MatMul", ["h", "w"], ["t"])], "then", [],
+                                   [helper.make_tensor_value_info("t", TensorProto.FLOAT, None)],
+                                   [numpy_helper.from_array(inner, "w")])
+        other = helper.make_graph([helper.make_node("Neg", ["h"], ["e"])], "else", [],
+                                  [helper.make_tensor_value_info("e", TensorProto.FLOAT, None)])
+        nodes = [helper.make_node("MatMul", ["x", "w"], ["h"]),
+                 helper.make_node("If", ["c"], ["y"], "choice", then_branch=branch, else_branch=other)]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 8]),
+                                               helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                                  [numpy_helper.from_array(outer, "w")])
+        path, made = folder / "model.onnx", folder / "made.onnx"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
+        said = done("convert", path, made).stderr
+        assert "runtimes read the one outside" in said and "'w'" in said, said
+        feeds = {"x": random.standard_normal((2, 8)).astype(np.float32), "c": np.array(True)}
+        before, after = (onnxruntime.InferenceSession(str(file), providers=["CPUExecutionProvider"]).run(None, feeds)[0]
+                         for file in (path, made))
+        assert np.array_equal(before, after), np.abs(before - after).max()
+
+
+def test_names_of_bodies_and_around():
+    for opset in (13, 17):
+        yield f"opset {opset}", check_shadow, opset
+
+
 def test_calibration_counts_every_visit():
     yield "decoder", made, "decoder", 13, np.float32, check_visits
 

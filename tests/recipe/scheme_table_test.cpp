@@ -138,6 +138,39 @@ TEST_CASE("what the table cannot serve is refused when it is added") {
                                                                .words_are_flags = true}};
   CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = twice; })),
                  "two of its options are called 'side'"));
+  const std::array turned{twice[1], twice[0]};
+  CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = turned; })),
+                 "two of its options are called 'side'"));
+  const std::array both{twice[1], OptionSpec{.key = "other",
+                                             .kind = OptionSpec::Kind::word,
+                                             .words = {{"top"}, {"side"}},
+                                             .words_are_flags = true}};
+  CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = both; })),
+                 "two of its options are called 'side'"));
+  using Kind = OptionSpec::Kind;
+  for (const auto& [option, what] :
+       {std::pair(OptionSpec{.key = "x", .kind = Kind::integer, .least = 2, .most = 8},
+                  "what it is"),
+        std::pair(OptionSpec{.key = "x", .kind = Kind::word, .summary = "X"}, "no words"),
+        std::pair(OptionSpec{.key = "x", .kind = Kind::real, .summary = "X", .least = 2, .most = 1},
+                  "a range without numbers"),
+        std::pair(OptionSpec{.key = "x",
+                             .kind = Kind::integer,
+                             .summary = "X",
+                             .least = 2,
+                             .most = 8,
+                             .fallback = "99"},
+                  "a default that it does not take"),
+        std::pair(OptionSpec{.key = "x",
+                             .kind = Kind::word,
+                             .summary = "X",
+                             .words = {{"a"}, {"b"}},
+                             .fallback = "c"},
+                  "a default that it does not take")}) {
+    CAPTURE(what);
+    const std::array table{option};
+    CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = table; })), what));
+  }
   const std::array same{OptionSpec{.key = "side"}, OptionSpec{.key = "side"}};
   CHECK(mentions(refused(with([&](SchemeEntry& entry) { entry.options = same; })), "'side'"));
   const std::array dashed{OptionSpec{.key = "a-b"}};

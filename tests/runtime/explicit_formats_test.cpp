@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/opset.hpp"
 #include "model_text.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/ir/number_format.hpp"
@@ -229,18 +230,34 @@ TEST_CASE("scales that their level cannot hold are refused") {
   }
 }
 
-TEST_CASE("four bits stay four bits, and scales of 8 bits are bytes") {
-  Graph graph = graph_of(value_of(parse_number_format("nvfp4")), {32, 64});
-  REQUIRE(make_formats_explicit(graph, nullptr));
-  std::uint64_t bytes = 0;
-  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
-    const NodeId node = graph.node_at(index);
-    const Constant* const constant = node.is_valid() ? graph.constant(node) : nullptr;
-    if (constant != nullptr && constant->element() == ElementType::uint8) {
-      bytes += constant->byte_size();
+TEST_CASE("four bits stay four bits, whatever the extents, and scales of 8 bits are bytes") {
+  struct Case {
+    Shape shape;
+    std::int64_t opset;
+    std::uint64_t bytes;
+  };
+  for (const Case& each :
+       {Case{{32, 64}, 21, 32 * 64 / 2 + 32 * 64 / 16},
+        Case{{5, 16, 3, 3}, 21, 5 * 16 * 9 / 2 + 5 * 9},
+        Case{{4, 33}, 9, 4 * 33 / 2 + 4 * 3},  // below opset 10
+        Case{{7, 33}, 21, (7 * 33 + 1) / 2 + 7 * 3}, Case{{7, 33}, 9, 7 * 33 + 7 * 3}}) {
+    CAPTURE(to_string(each.shape));
+    Graph graph = graph_of(value_of(parse_number_format("nvfp4")), each.shape);
+    graph.attributes().set(std::string(opset_domains_key), std::vector<std::string>{""});
+    graph.attributes().set(std::string(opset_versions_key), std::vector{each.opset});
+    const std::vector<float> before = computed(graph);
+    REQUIRE(make_formats_explicit(graph, nullptr));
+    std::uint64_t bytes = 0;
+    for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+      const NodeId node = graph.node_at(index);
+      const Constant* const constant = node.is_valid() ? graph.constant(node) : nullptr;
+      if (constant != nullptr && constant->element() == ElementType::uint8) {
+        bytes += constant->byte_size();
+      }
     }
+    CHECK(bytes == each.bytes);
+    check_same(computed(graph), before);
   }
-  CHECK(bytes == 32 * 64 / 2 + 32 * 64 / 16);
 }
 
 TEST_CASE("text says formats that are not uniform, and reads them back") {

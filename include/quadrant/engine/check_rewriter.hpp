@@ -44,11 +44,10 @@ using MakeRewriter = FunctionRef<std::unique_ptr<GraphRewriter>()>;
 ///             freed; one that is taken gets a suffix, and its owner keeps it
 /// types       `set_type` and `set_constant` change element type and quantization, not the shape
 /// contents    `set_constant` changes the contents, and leaves the old ones as they were for
-/// whoever
-///             holds them
+///             whoever holds them
 /// refusal     an edit that is refused, with `impossible`, has changed nothing
-/// capabilities  what the view's `capabilities` say that it can hold, or emit, is done when asked
-/// for
+/// capabilities  what the view's `capabilities` say that it can hold, or emit, of those kinds that
+///             schemes ask about, is done when asked for
 ///
 /// Not seen: where an operation stands that was emitted, which a view does not say. The IR's own
 /// verifier does.

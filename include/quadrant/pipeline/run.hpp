@@ -116,6 +116,7 @@ struct FollowOptions {
 struct PreparedRun {
   RunContext context;
   std::string model;
+  std::uint64_t file_bytes = 0;  ///< of the model's files, before it was transformed; 0: no file
   Graph graph;
   Registry registry;
   std::unique_ptr<GainModel> gains;

@@ -151,6 +151,8 @@ struct Summary {
   // What `summarize` cannot know; left empty, it is not shown.
   std::optional<std::uint64_t> file_bytes_before;  ///< of the model and its data files
   std::optional<std::uint64_t> file_bytes_after;
+  /// What weights take in the file, where that has other types than the graph.
+  std::optional<std::uint64_t> tensor_bytes_after;
   std::optional<double> seconds;
 };
 

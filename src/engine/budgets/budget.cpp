@@ -179,8 +179,8 @@ void BudgetStudy::enter_errors(std::size_t item) {
   }
 }
 
-// What a file needs once for a scheme (an operator set that has its types, say) is in the figure of
-// each item alone. Every scheme for all items tells how much that is.
+// What a file needs once for a scheme (an operator set that has its types, a table of values) is in
+// the figures of each item alone. Every scheme for all items tells how much that is.
 Expected<void> BudgetStudy::measure_uniform() {
   std::vector<std::vector<std::uint32_t>> uniform;
   uniform.reserve(registry_.scheme_count());
@@ -188,7 +188,11 @@ Expected<void> BudgetStudy::measure_uniform() {
     uniform.push_back(all_of_scheme(scheme));
   }
   QUADRANT_TRY(uniform_, measure(uniform, {}));
-  std::vector<double> once(registry_.scheme_count(), 0);
+  struct Once {
+    double file = 0;
+    double stored = 0;
+  };
+  std::vector<Once> once(registry_.scheme_count());
   for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
     const std::vector<std::uint32_t>& options = uniform[scheme];
     double sum = 0;
@@ -197,13 +201,18 @@ Expected<void> BudgetStudy::measure_uniform() {
       sum += figures_[i][options[i]].file_bytes;
       count += options[i] != 0 ? 1 : 0;
     }
-    const double together = file_bytes(uniform_[scheme]);
-    once[scheme] = count > 1 ? std::max(0.0, (sum - together) / (count - 1)) : 0;
+    if (count < 2) continue;
+    const double file = sum - file_bytes(uniform_[scheme]);
+    const double stored = stored_bytes(options) - stored_bytes(options, uniform_[scheme]);
+    once[scheme] = {std::max(0.0, file / (count - 1)), std::max(0.0, stored / (count - 1))};
   }
   for (std::uint32_t scheme = 0; scheme < registry_.scheme_count(); ++scheme) {
     const std::vector<std::uint32_t>& options = uniform[scheme];
     for (std::size_t i = 0; i < items_.size(); ++i) {
-      if (options[i] != 0) figures_[i][options[i]].file_bytes -= once[scheme];
+      if (options[i] == 0) continue;
+      figures_[i][options[i]].file_bytes -= once[scheme].file;
+      std::uint64_t& stored = items_[i].options[options[i]].stored_bytes;
+      stored -= std::min(stored, static_cast<std::uint64_t>(once[scheme].stored));
     }
   }
   for (std::size_t i = 0; i < items_.size(); ++i) estimate_mixed(i);

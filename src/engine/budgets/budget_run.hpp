@@ -86,7 +86,10 @@ class BudgetRun {
   [[nodiscard]] std::optional<Options> choose_uniform(double limit) const;
   [[nodiscard]] std::optional<Options> choose_lowest_error(double limit) const;
 
-  // All that are allowed and fit, measured.
+  // One form for all, as far as it is allowed, as the study counted it: without outputs.
+  [[nodiscard]] std::vector<Measured> counted_uniform() const;
+
+  // All of these that fit, measured.
   Expected<std::vector<Measured>> measure_uniform();
 
   // The options of an item that are worth trying beside the one that it has: no other is smaller

@@ -95,12 +95,19 @@ std::optional<BudgetRun::Options> BudgetRun::choose_lowest_error(double limit) c
   return chosen;
 }
 
-Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure_uniform() {
-  std::vector<Options> choices;
+std::vector<BudgetRun::Measured> BudgetRun::counted_uniform() const {
+  std::vector<Measured> all;
   for (std::uint32_t scheme = 0; scheme < study_.registry_.scheme_count(); ++scheme) {
     Measured counted{study_.all_of_scheme(scheme), study_.uniform_[scheme]};
-    if (!is_allowed(counted.options) || counted.options == best_.options) continue;
-    if (has_size_ && !fits(counted)) continue;
+    if (is_allowed(counted.options)) all.push_back(std::move(counted));
+  }
+  return all;
+}
+
+Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure_uniform() {
+  std::vector<Options> choices;
+  for (Measured& counted : counted_uniform()) {
+    if (counted.options == best_.options || (has_size_ && !fits(counted))) continue;
     choices.push_back(std::move(counted.options));
   }
   return measure(std::move(choices));

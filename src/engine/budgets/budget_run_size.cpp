@@ -63,6 +63,12 @@ Expected<void> BudgetRun::take_smallest(const OptionTable& table) {
   QUADRANT_TRY(best_, measure_one(smallest));
   has_best_ = true;
   if (fits(best_)) return {};
+  // What weights of one form share, a table of values, was counted for each of them.
+  for (Measured& uniform : counted_uniform()) {
+    if (taken(uniform) >= taken(best_)) continue;
+    QUADRANT_TRY(best_, measure_one(std::move(uniform.options)));
+  }
+  if (fits(best_)) return {};
   return fail(
       ErrorCode::impossible,
       fmt::format("{} cannot be met{}: the least that there is is {}", print_limit(),

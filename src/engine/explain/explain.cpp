@@ -29,7 +29,8 @@ class Explainer {
     }
   }
 
-  [[nodiscard]] Explanation operator()(NodeId node) const {
+  [[nodiscard]] Explanation operator()(Value value) const {
+    const NodeId node = value.node;
     Explanation result;
     result.node = graph_.name(node);
     result.kind = graph_.kind(node);
@@ -39,7 +40,6 @@ class Explainer {
       result.reason = takes_part(node) ? consumer_reason(node, result.benefits) : ineligible(node);
       return result;
     }
-    const Value value{node, 0};
     result.value = graph_.value_name(value);
     result.requests = requests(value);
     result.benefits = benefits(node);
@@ -181,32 +181,37 @@ class Explainer {
 
   [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
     const QuantizationMethod* method = registry_.find(ref(node), scheme);
-    const Blockers blockers = find_blockers(node, scheme);
+    const std::vector<Blockers> nearest = find_blockers(node, scheme);
     std::string text = fmt::format("{} needs ", method->name());
-    std::string_view separator;
-    for (const std::size_t at : blockers.operands) {
-      const Value operand = ref(node).operand(at);
-      text += fmt::format(
-          "{}operand {} to be {}, which {}", separator, at,
-          to_string(blockers.pattern->operands[std::min(at, blockers.pattern->size - 1)]),
-          operand.is_absent()
-              ? std::string("is absent")
-              : fmt::format("is {} ('{}')", to_string(analysis_.eligibility.state(operand, scheme)),
-                            graph_.value_name(operand)));
-      separator = "; ";
+    std::string_view or_else;
+    for (const Blockers& blockers : nearest) {
+      std::string_view separator = std::exchange(or_else, "; or ");
+      for (const std::size_t at : blockers.operands) {
+        const Value operand = ref(node).operand(at);
+        text += fmt::format(
+            "{}operand {} to be {}, which {}", separator, at,
+            to_string(blockers.pattern->operands[std::min(at, blockers.pattern->size - 1)]),
+            operand.is_absent()
+                ? std::string("is absent")
+                : fmt::format("is {} ('{}')",
+                              to_string(analysis_.eligibility.state(operand, scheme)),
+                              graph_.value_name(operand)));
+        separator = "; ";
+      }
     }
-    const std::size_t others = method->patterns().size() - 1;
+    const std::size_t others = method->patterns().size() - nearest.size();
     if (others == 1) text += "; its other pattern fits no better";
     if (others > 1) text += fmt::format("; none of its {} other patterns fits better", others);
     return text;
   }
 
-  // The pattern that comes nearest, and the operands where it fails.
+  // A pattern, and the operands where it fails.
   struct Blockers {
     const ParentsPattern* pattern = nullptr;
     std::vector<std::size_t> operands;
   };
-  [[nodiscard]] Blockers find_blockers(NodeId node, std::uint32_t scheme) const {
+  // Those that come nearest: a few of them.
+  [[nodiscard]] std::vector<Blockers> find_blockers(NodeId node, std::uint32_t scheme) const {
     std::vector<State> states;
     std::vector<std::uint8_t> present;
     for (const Value operand : graph_.operands(node)) {
@@ -214,12 +219,13 @@ class Explainer {
       states.push_back(operand.is_absent() ? State::Unquantized
                                            : analysis_.eligibility.state(operand, scheme));
     }
-    Blockers nearest;
+    constexpr std::size_t most = 3;
+    std::vector<Blockers> nearest;
     for (const ParentsPattern& pattern : registry_.find(ref(node), scheme)->patterns()) {
       std::vector<std::size_t> mismatches = pattern.mismatches(states, present);
-      if (nearest.pattern == nullptr || mismatches.size() < nearest.operands.size()) {
-        nearest = {&pattern, std::move(mismatches)};
-      }
+      if (!nearest.empty() && mismatches.size() < nearest[0].operands.size()) nearest.clear();
+      const bool is_near = nearest.empty() || mismatches.size() == nearest[0].operands.size();
+      if (is_near && nearest.size() < most) nearest.push_back({&pattern, std::move(mismatches)});
     }
     return nearest;
   }
@@ -235,9 +241,11 @@ class Explainer {
     };
     for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
       if (analysis_.eligibility.cause(value.node, i) != EligibilityCause::pattern) continue;
-      for (const std::size_t operand : find_blockers(value.node, i).operands) {
-        const Value blocker = ref(value.node).operand(operand);
-        if (!blocker.is_absent()) add(blocker);
+      for (const Blockers& blockers : find_blockers(value.node, i)) {
+        for (const std::size_t operand : blockers.operands) {
+          const Value blocker = ref(value.node).operand(operand);
+          if (!blocker.is_absent()) add(blocker);
+        }
       }
     }
     const SelectionCause cause = analysis_.selection[value].cause;
@@ -604,13 +612,13 @@ class Explainer {
 }  // namespace
 
 Explanation explain(const GraphView& graph, const Registry& registry, const Analysis& analysis,
-                    NodeId node) {
-  if (!node.is_valid()) {
+                    Value value) {
+  if (!value.node.is_valid()) {
     Explanation none;
     none.reason = "there is no such node";
     return none;
   }
-  return Explainer(graph, registry, analysis)(node);
+  return Explainer(graph, registry, analysis)(value);
 }
 
 std::vector<Explanation> explain_all(const GraphView& graph, const Registry& registry,
@@ -618,7 +626,18 @@ std::vector<Explanation> explain_all(const GraphView& graph, const Registry& reg
   const Explainer explainer(graph, registry, analysis);
   std::vector<Explanation> result;
   result.reserve(analysis.order.size());
-  for (const NodeId node : analysis.order) result.push_back(explainer(node));
+  for (const NodeId node : analysis.order) result.push_back(explainer(Value{node}));
+  return result;
+}
+
+std::vector<Explanation> explain_values(const GraphView& graph, const Registry& registry,
+                                        const Analysis& analysis) {
+  const Explainer explainer(graph, registry, analysis);
+  std::vector<Explanation> result;
+  for (const NodeId node : analysis.order) {
+    const std::uint32_t count = std::max(graph.result_count(node), std::uint32_t{1});
+    for (std::uint32_t i = 0; i < count; ++i) result.push_back(explainer(Value{node, i}));
+  }
   return result;
 }
 
@@ -629,7 +648,7 @@ std::string selected_form(const Analysis& analysis, Value value) {
   if (!analysis.selection.is_selected(value)) return "";
   const ConstraintTable& constraints = analysis.requests.constraints();
   const ConstraintId form = analysis.requests[analysis.selection[value].request].constraint;
-  return fmt::format("{} {}", analysis.registry.scheme(constraints.scheme(form)).name(),
+  return fmt::format("{} {}", analysis.registry.name(constraints.scheme(form)),
                      constraints.print(form));
 }
 
@@ -641,11 +660,11 @@ std::vector<ExplainedDifference> explain_differences(const GraphView& graph, con
   const Explainer explain_after(graph, after.registry, after);
   std::vector<ExplainedDifference> result;
   for (const NodeId node : after.order) {
-    bool differs = false;
-    for (std::uint32_t i = 0; i < graph.result_count(node) && !differs; ++i) {
-      differs = selected_form(before, {node, i}) != selected_form(after, {node, i});
-    }
-    if (differs) result.push_back({explain_before(node), explain_after(node)});
+    const std::uint32_t count = graph.result_count(node);
+    std::uint32_t i = 0;
+    while (i < count && selected_form(before, {node, i}) == selected_form(after, {node, i})) ++i;
+    const Value first{node, i};
+    if (i < count) result.push_back({explain_before(first), explain_after(first)});
   }
   return result;
 }

@@ -23,18 +23,27 @@ Lines schemes_of(const Plan& plan) {
 Lines values_of(const Plan& plan, bool with_scheme) {
   Lines lines;
   for (const PlannedValue& value : plan.values) {
-    lines.emplace(
-        fmt::format("value '{}'", value.value),
-        with_scheme ? fmt::format("{} {}", value.scheme, value.constraint) : value.constraint);
+    lines.emplace(fmt::format("value '{}'", value.value),
+                  // An empty side would mean that there is no such value.
+                  with_scheme || value.constraint.empty()
+                      ? fmt::format("{} {}", value.scheme, value.constraint)
+                      : value.constraint);
   }
   return lines;
 }
 
-Lines conversions_of(const Plan& plan) {
+// A form as a plan prints it; a plan of one scheme leaves its name out.
+std::string form_of(const Plan& plan, const std::string& printed, bool with_scheme) {
+  const bool lacks_scheme = with_scheme && plan.schemes.size() == 1 && printed != "float";
+  return lacks_scheme ? fmt::format("{} {}", plan.schemes.front().name, printed) : printed;
+}
+
+Lines conversions_of(const Plan& plan, bool with_scheme) {
   Lines lines;
   for (const PlannedConversion& conversion : plan.conversions) {
-    lines.emplace(fmt::format("conversion of '{}' to {}", conversion.value, conversion.to),
-                  fmt::format("from {} for {}", conversion.from,
+    lines.emplace(fmt::format("conversion of '{}' to {}", conversion.value,
+                              form_of(plan, conversion.to, with_scheme)),
+                  fmt::format("from {} for {}", form_of(plan, conversion.from, with_scheme),
                               conversion.users.empty()
                                   ? "other conversions"
                                   : fmt::format("{}", fmt::join(conversion.users, ", "))));
@@ -42,11 +51,12 @@ Lines conversions_of(const Plan& plan) {
   return lines;
 }
 
-Lines shared_of(const Plan& plan) {
+Lines shared_of(const Plan& plan, bool with_scheme) {
   Lines lines;
   for (const PlannedGroup& group : plan.shared) {
     for (const std::string& value : group.values) {
-      lines.emplace(fmt::format("parameters of '{}' as {}", value, group.constraint),
+      lines.emplace(fmt::format("parameters of '{}' as {}", value,
+                                form_of(plan, group.constraint, with_scheme)),
                     fmt::format("shared by {}", fmt::join(group.values, ", ")));
     }
   }
@@ -85,11 +95,17 @@ std::vector<PlanDifference> diff(const Plan& before, const Plan& after) {
     found.push_back({"objective", fmt::to_string(before.objective.amount()),
                      fmt::to_string(after.objective.amount())});
   }
+  if (before.policy != after.policy) {
+    found.push_back(
+        {"policy", std::string(to_string(before.policy)), std::string(to_string(after.policy))});
+  }
   // Whose a constraint is goes without saying where both have the same scheme alone.
-  const bool with_scheme = before.schemes.size() > 1 && after.schemes.size() > 1;
+  const bool are_of_one = before.schemes.size() == 1 && after.schemes.size() == 1 &&
+                          before.schemes.front().name == after.schemes.front().name;
+  const bool with_scheme = !are_of_one;
   compare(values_of(before, with_scheme), values_of(after, with_scheme), found);
-  compare(conversions_of(before), conversions_of(after), found);
-  compare(shared_of(before), shared_of(after), found);
+  compare(conversions_of(before, with_scheme), conversions_of(after, with_scheme), found);
+  compare(shared_of(before, with_scheme), shared_of(after, with_scheme), found);
   return found;
 }
 

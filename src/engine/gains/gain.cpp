@@ -36,7 +36,9 @@ Gain OperationsGain::of_operand(const OperandReading& reading) const {
     const bool is_conversion = kind == ops::Quantize::kind || kind == ops::Dequantize::kind;
     return is_conversion ? elements + elements : elements;
   }
-  return Gain{reading.operand < 2 ? products / 2 : 0};
+  const std::uint32_t first = first_factor(reading.consumer);
+  const bool is_factor = reading.operand == first || reading.operand == first + 1;
+  return Gain{is_factor ? products / 2 : 0};
 }
 
 Gain OperationsGain::of_storage(const Storing& storing) const {

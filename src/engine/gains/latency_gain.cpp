@@ -91,9 +91,6 @@ double largest_elements(NodeRef node) {
   return most;
 }
 
-// The addend may be in front.
-std::uint32_t first_factor(NodeRef node) noexcept { return role_of(node, 0) == Role::term ? 1 : 0; }
-
 // The products that have kernels for weights in codes beside floats.
 bool may_read_weights(NodeRef node, std::uint32_t operand) noexcept {
   const std::string_view kind = node.kind();

@@ -6,7 +6,10 @@
 #include <boost/pending/disjoint_sets.hpp>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -126,9 +129,10 @@ ConstraintId form_of_most_gain(const SelectionProblem& problem, const std::vecto
 
 CouplingTable::CouplingTable(const GraphView& graph, const Couplings& others)
     : all_(groups_of(graph, /*came_quantized=*/false)), strict_(all_.size()) {
+  ReadValues read(graph);
   for (const std::vector<Value>& members : all_) {
     std::ranges::copy_if(members, std::inserter(followers_, followers_.end()),
-                         [&](Value value) { return !is_read(graph, value); });
+                         [&](Value value) { return !read.contains(value); });
   }
   std::ranges::move(groups_of(graph, /*came_quantized=*/true), std::back_inserter(all_));
   for (std::vector<Value> members : others) {
@@ -171,12 +175,21 @@ namespace {
 struct Weights {
   bool came_quantized = false;  // one of them did, and keeps its scales
   std::map<std::string_view, NodeId> by_name;
+  // What makes codes of one of them itself, asking nobody for them: the cast or the move behind it.
+  std::map<std::string_view, NodeId> made_by;
 
+  void add(const Weights& other) {
+    came_quantized |= other.came_quantized;
+    by_name.insert(other.by_name.begin(), other.by_name.end());
+    made_by.insert(other.made_by.begin(), other.made_by.end());
+  }
   [[nodiscard]] bool goes_before(const Weights& other) const {
     return std::tuple(!came_quantized, by_name.size(), by_name) <
            std::tuple(!other.came_quantized, other.by_name.size(), other.by_name);
   }
 };
+
+using SharedWeights = std::shared_ptr<const Weights>;
 
 // The constant that the node, which asks nobody for codes, makes its own of: one that it moves or
 // casts; not valid for others.
@@ -191,68 +204,127 @@ NodeId moved_constant(NodeRef node) {
   return node.graph->constant(node.id) != nullptr ? node.id : NodeId{};
 }
 
-// Of the value, which is made in codes.
-Weights weights_of(const SelectionProblem& problem, const Selection& selection, Value value) {
-  Weights weights;
-  const auto add = [&](NodeId weight) {
-    weights.by_name.emplace(problem.graph.value_name({weight, 0}), weight);
-  };
-  std::unordered_set<Value> met{value};
-  std::vector<Value> left{value};
-  while (!left.empty()) {
-    const NodeRef node{&problem.graph, left.back().node};
-    const Choice& choice = selection[left.back()];
-    left.pop_back();
-    const bool is_weight = problem.graph.constant(node.id) != nullptr;
-    weights.came_quantized |= is_weight && choice.cause != SelectionCause::selected;
-    if (is_weight) add(node.id);
-    if (is_weight || choice.cause != SelectionCause::selected) continue;
-    const Request& request = problem.requests[choice.request];
-    const std::uint32_t scheme = problem.requests.constraints().scheme(request.constraint);
-    if (problem.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr) continue;
-    const Alternative& chosen = problem.requests.alternatives(request)[choice.alternative];
-    const auto needs = problem.requests.needs(chosen);
-    if (const NodeId moved = needs.empty() ? moved_constant(node) : NodeId{}; moved.is_valid()) {
-      add(moved);
+// The weights of values that are made in codes. Values of the same ones share them, so that a chain
+// of moves is walked once.
+class WeightFinder {
+ public:
+  WeightFinder(const SelectionProblem& problem, const Selection& selection)
+      : problem_(problem), selection_(selection) {}
+
+  const SharedWeights& of(Value value) {
+    std::vector<Value> left{value};
+    while (!left.empty()) {
+      const Value now = left.back();
+      if (found_.contains(now)) {
+        left.pop_back();
+        continue;
+      }
+      const std::vector<Value> made_of = needed(now);
+      const std::size_t before = left.size();
+      std::ranges::copy_if(made_of, std::back_inserter(left),
+                           [&](Value needed) { return !found_.contains(needed); });
+      if (left.size() == before) found_.emplace(now, united(own(now), made_of));
     }
-    for (const Need& need : needs) {
-      const Request& needed = problem.requests[need.request];
-      const bool is_made_so = selection.produced(needed.value) == needed.constraint;
-      if (is_made_so && met.insert(needed.value).second) left.push_back(needed.value);
-    }
+    return found_.at(value);
   }
-  return weights;
-}
+
+ private:
+  // What its form takes codes of.
+  [[nodiscard]] std::vector<Value> needed(Value value) const {
+    std::vector<Value> values;
+    for (const Need& need : needs(value)) {
+      const Request& wanted = problem_.requests[need.request];
+      const bool is_made_so = selection_.produced(wanted.value) == wanted.constraint;
+      if (is_made_so) values.push_back(wanted.value);
+    }
+    return values;
+  }
+
+  // Empty where scales are the node's own, or came with it.
+  [[nodiscard]] std::span<const Need> needs(Value value) const {
+    const NodeRef node{&problem_.graph, value.node};
+    const Choice& choice = selection_[value];
+    if (problem_.graph.constant(value.node) != nullptr) return {};
+    if (choice.cause != SelectionCause::selected) return {};
+    const Request& request = problem_.requests[choice.request];
+    const std::uint32_t scheme = problem_.requests.constraints().scheme(request.constraint);
+    if (problem_.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr) return {};
+    return problem_.requests.needs(problem_.requests.alternatives(request)[choice.alternative]);
+  }
+
+  // Those that it does not have by what it needs.
+  [[nodiscard]] Weights own(Value value) const {
+    Weights weights;
+    const NodeRef node{&problem_.graph, value.node};
+    const bool is_selected = selection_[value].cause == SelectionCause::selected;
+    const auto name = [&](NodeId weight) { return problem_.graph.value_name({weight, 0}); };
+    if (problem_.graph.constant(value.node) != nullptr) {
+      weights.came_quantized = !is_selected;
+      weights.by_name.emplace(name(value.node), value.node);
+    } else if (is_selected && needs(value).empty()) {
+      const std::uint32_t scheme = problem_.requests.constraints().scheme(
+          problem_.requests[selection_[value].request].constraint);
+      const bool resolves =
+          problem_.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr;
+      const NodeId moved = resolves ? NodeId{} : moved_constant(node);
+      if (moved.is_valid()) {
+        weights.by_name.emplace(name(moved), moved);
+        weights.made_by.emplace(name(moved), value.node);
+      }
+    }
+    return weights;
+  }
+
+  [[nodiscard]] SharedWeights united(Weights own, const std::vector<Value>& made_of) const {
+    std::set<SharedWeights> parts;
+    for (const Value value : made_of) parts.insert(found_.at(value));
+    const bool has_own = own.came_quantized || !own.by_name.empty();
+    if (parts.size() == 1 && !has_own) return *parts.begin();
+    for (const SharedWeights& part : parts) own.add(*part);
+    return std::make_shared<const Weights>(std::move(own));
+  }
+
+  const SelectionProblem& problem_;
+  const Selection& selection_;
+  std::unordered_map<Value, SharedWeights> found_;
+};
 
 }  // namespace
 
 Vetoes weights_that_meet(const SelectionProblem& problem, const Selection& selection) {
   Vetoes vetoes;
+  WeightFinder finder(problem, selection);
   for (const std::vector<Value>& members : problem.couplings.all()) {
-    std::map<std::string_view, NodeId> refusable;
-    Weights kept;
+    std::set<SharedWeights> all;
     for (const Value value : members) {
       if (selection.produced(value) == float_form) continue;
-      Weights weights = weights_of(problem, selection, value);
-      if (weights.by_name.empty()) continue;
-      if (!weights.came_quantized) {
-        refusable.insert(weights.by_name.begin(), weights.by_name.end());
-      }
-      if (kept.by_name.empty() || weights.goes_before(kept)) kept = std::move(weights);
+      const SharedWeights& weights = finder.of(value);
+      if (!weights->by_name.empty()) all.insert(weights);
     }
-    for (const auto& [name, weight] : refusable) {
-      if (kept.by_name.contains(name)) continue;
-      vetoes.emplace(weight, fmt::format("it is coupled with '{}', another weight, and would have "
+    if (all.empty()) continue;
+    const Weights& kept = **std::ranges::min_element(
+        all, [](const auto& a, const auto& b) { return a->goes_before(*b); });
+    for (const SharedWeights& weights : all) {
+      if (weights->came_quantized) continue;
+      const auto refuse = [&](const auto& named) {
+        const auto& [name, node] = named;
+        if (kept.by_name.contains(name)) return;
+        vetoes.emplace(node, fmt::format("it is coupled with '{}', another weight, and would have "
                                          "scales of its own",
                                          kept.by_name.begin()->first));
+      };
+      std::ranges::for_each(weights->by_name, refuse);
+      std::ranges::for_each(weights->made_by, refuse);
     }
   }
   return vetoes;
 }
 
-bool is_read(const GraphView& graph, Value value) {
-  return std::ranges::any_of(graph.uses(value.node),
-                             [&](const Use& use) { return use.result == value.result; });
+bool ReadValues::contains(Value value) {
+  if (known_.insert(value.node).second) {
+    for (const Use& use : graph_.uses(value.node)) read_.insert({value.node, use.result});
+  }
+  return read_.contains(value);
 }
 
 bool is_torn(const Selection& selection, std::span<const Value> members) {

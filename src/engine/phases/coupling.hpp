@@ -3,6 +3,7 @@
 
 #include <span>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "quadrant/engine/phases/selection.hpp"
@@ -26,8 +27,18 @@ namespace quadrant::inline v0 {
 /// of its own (`resolve`), values are made of weights by moves alone.
 [[nodiscard]] Vetoes weights_that_meet(const SelectionProblem& problem, const Selection& selection);
 
-/// Whether an operation reads the value.
-[[nodiscard]] bool is_read(const GraphView& graph, Value value);
+/// Which values operations read. Walks the uses of each node that is asked for once.
+class ReadValues {
+ public:
+  explicit ReadValues(const GraphView& graph) : graph_(graph) {}
+  [[nodiscard]] bool contains(Value value);
+
+ private:
+  const GraphView& graph_;
+  std::unordered_set<NodeId> known_;
+  std::unordered_set<Value> read_;
+};
+
 /// Whether some of the members are made in codes, and others are not.
 [[nodiscard]] bool is_torn(const Selection& selection, std::span<const Value> members);
 

@@ -258,13 +258,14 @@ class GainPropagator {
   // Whether there is more than before: then all is to be posted again, to an empty graph.
   [[nodiscard]] bool find_followers() {
     bool is_more = false;
+    ReadValues read(graph_);
     for (const std::vector<Value>& members : of_one_type_) {
       std::set<ConstraintId> asked;
       for (const Value value : members) {
         for_each_request(value, [&](RequestId id) { asked.insert(requests_[id].constraint); });
       }
       for (const Value value : members) {
-        if (is_read(graph_, value)) continue;
+        if (read.contains(value)) continue;
         for (const ConstraintId form : asked) {
           const std::uint32_t scheme = requests_.constraints().scheme(form);
           const bool can_be = eligibility_.state(value, scheme) == State::Quantizable;
@@ -278,14 +279,7 @@ class GainPropagator {
     return is_more;
   }
   void start_anew() {
-    const RequestGraph before = std::exchange(
-        requests_, RequestGraph(eligibility_.constraints(), eligibility_.numbering(), graph_));
-    for (auto& [value, forms] : followers_) {
-      for (ConstraintId& form : forms) {
-        form = requests_.constraints().intern(before.constraints().scheme(form),
-                                              before.constraints().get(form));
-      }
-    }
+    requests_ = RequestGraph(eligibility_.constraints(), eligibility_.numbering(), graph_);
   }
 
   // Users before producers: when a node is reached, all requests to it have been posted.

@@ -10,7 +10,8 @@
 
 namespace quadrant::inline v0 {
 
-/// `name(item)` is a string_view into something that stays where it is while items move.
+/// `name(item)` is a string_view, taken anew whenever it is looked at: of the item, or of something
+/// that outlives the call.
 template <class Item, class Name>
 void sort_by_name(std::vector<Item>& items, Name name) {
   const auto name_of = [&](const Item& item) -> std::string_view {

@@ -16,6 +16,17 @@ void define(Scope& scope, std::string_view name, std::uint64_t offset) {
   }
 }
 
+// Whether the scope sees a value of that name, which is made already, around it.
+bool is_around(const Scope& scope, std::string_view name) {
+  for (const Scope* at = &scope; at->function == nullptr && at->outer != nullptr;) {
+    at = at->outer;
+    const auto found = at->values.find(name);
+    if (found != at->values.end() && !found->second.is_absent()) return true;
+    if (at->aliases.contains(name)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void add_to(Outline& outline, Source& source, Range part) {
@@ -65,6 +76,10 @@ void define_names(Scope& scope, Source& source) {
   for (const Range& range : scope.outline.initializers) {
     const std::string_view name = outline_of_tensor(source.bytes(), range).name;
     if (name.empty()) invalid("an initializer without a name", {.offset = range.offset});
+    if (is_around(scope, name)) {
+      scope.hidden.insert(name);
+      continue;
+    }
     define(scope, name, range.offset);
     scope.initializers.insert(name);
   }

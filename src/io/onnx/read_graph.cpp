@@ -138,7 +138,11 @@ class GraphReader {
       add_input(scope, position, info, range);
     }
     for (const Range& range : scope.outline.initializers) {
-      std::string_view name;
+      std::string_view name = outline_of_tensor(source_.bytes(), range).name;
+      if (scope.hidden.contains(name)) {
+        tell_hidden(scope, name);
+        continue;
+      }
       const NodeId node = add_initializer(scope, range, name);
       const auto found = listed.find(name);
       if (found == listed.end()) continue;
@@ -151,6 +155,15 @@ class GraphReader {
       graph_.attributes().set(std::string(key::listed_initializers),
                               static_cast<std::int64_t>(listed.size()));
     }
+  }
+
+  void tell_hidden(const Scope& scope, std::string_view name) {
+    if (!sink_) return;
+    sink_->report({Severity::warning,
+                   fmt::format("an initializer of '{}' is called as a value outside, which ONNX "
+                               "forbids: runtimes read the one outside, and it is left out",
+                               scope.path),
+                   {.file = source_.file()->path(), .tensor = std::string(name)}});
   }
 
   void add_input(Scope& scope, std::size_t position, const ValueInfo& info, Range range) {

@@ -70,14 +70,23 @@ struct Explanation {
   std::vector<std::string> blockers;
 };
 
-/// Result 0 of `node`, or the node itself where it has none. `graph` must be the graph that was
-/// analyzed, as it was then: one that was quantized in place since is another.
+/// `graph` must be the graph that was analyzed, as it was then: one that was quantized in place
+/// since is another. Of a node without results, result 0 is the node itself.
 [[nodiscard]] Explanation explain(const GraphView& graph, const Registry& registry,
-                                  const Analysis& analysis, NodeId node);
+                                  const Analysis& analysis, Value value);
+/// Its result 0.
+[[nodiscard]] inline Explanation explain(const GraphView& graph, const Registry& registry,
+                                         const Analysis& analysis, NodeId node) {
+  return explain(graph, registry, analysis, Value{node});
+}
 
-/// The same for many nodes in linear time.
+/// Result 0 of each node, in the order of the analysis. Linear.
 [[nodiscard]] std::vector<Explanation> explain_all(const GraphView& graph, const Registry& registry,
                                                    const Analysis& analysis);
+/// Every result of each node. Linear.
+[[nodiscard]] std::vector<Explanation> explain_values(const GraphView& graph,
+                                                      const Registry& registry,
+                                                      const Analysis& analysis);
 
 /// A node whose results two decisions make in different forms, and why each does.
 struct ExplainedDifference {

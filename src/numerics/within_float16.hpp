@@ -1,0 +1,18 @@
+// Codes of float16 weights stand for numbers that float16 has.
+#pragma once
+
+#include <span>
+
+#include "quadrant/ir/number_format.hpp"
+#include "quadrant/numerics/encode.hpp"
+#include "quadrant/support/error.hpp"
+
+namespace quadrant::inline v0 {
+
+/// Scales fit whole groups, so the code nearest to 65504 may stand for more, which float16 rounds
+/// to infinity. Such codes become those that are nearest among the others; `error` follows.
+/// `impossible` where an element has none.
+[[nodiscard]] Expected<void> keep_within_float16(std::span<const float> real, const Shape& shape,
+                                                 const NumberFormat& format, Encoded& encoded);
+
+}  // namespace quadrant::inline v0
