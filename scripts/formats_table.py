@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Encodes weights of three distributions in every number format, and writes how near they come into
-docs/accuracy.md.
+"""Encodes weights of three distributions in every number format, writes how near they come into
+docs/accuracy.md, and draws docs/formats.svg of it.
 
     python3 scripts/formats_table.py
 
@@ -11,9 +11,11 @@ import json
 import subprocess
 import sys
 
+from formats_picture import picture
 from model_table import ROOT, markdown_table, replace_between
 
 PAGE = ROOT / "docs" / "accuracy.md"
+PICTURE = ROOT / "docs" / "formats.svg"
 COMMAND = ROOT / "build" / "release" / "bin" / "quadrant_encode_bench"
 
 
@@ -33,11 +35,18 @@ def rows(found):
                *(f"{of[kind, 'search']['sqnr_db']:.2f}" for kind in ("gauss", "laplace", "t4")), bound)
 
 
+def normal(found):
+    """What the picture shows: (format, bits, dB)."""
+    return [(name, each["bits"], each["sqnr_db"]) for (name, *which), each in found.items()
+            if which == ["gauss", "search"]]
+
+
 def main():
     found = measured(sys.argv[1] if len(sys.argv) > 1 else COMMAND)
     table = markdown_table(("format", "bits", "usual rule", "normal", "Laplace", "Student t4", "bound"),
                            rows(found), left=("format",))
     PAGE.write_text(replace_between(PAGE, "formats", table))
+    PICTURE.write_text(picture(normal(found)))
 
 
 if __name__ == "__main__":

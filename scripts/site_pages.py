@@ -90,7 +90,7 @@ class Sources:
         """The site's name for a path of the repository, which it then has."""
         if page_elsewhere(path):
             return page_elsewhere(path)
-        if path.startswith("docs/") and path.endswith(".md"):
+        if path.startswith("docs/") and path.endswith((".md", ".svg")):
             return path.removeprefix("docs/")
         file = ROOT / path
         if file.is_dir():
