@@ -222,7 +222,8 @@ class Place final : public Command {
     }
     if (!is_quantized(quantized)) {
       return fail(ErrorCode::usage,
-                  "this should be the quantized model, and has no quantized parameters",
+                  "this should be the quantized model, and has no quantized parameters: codes that "
+                  "a file has as arithmetic are floats to whoever reads it",
                   {.file = quantized.path});
     }
     if (input_shapes(floating.graph) != input_shapes(quantized.graph)) {

@@ -47,11 +47,12 @@ std::string advice_on_blocks(const CLI::App& command, std::string_view words) {
   if (!has_option(command, "--scheme")) return {};
   if (has_option(command, "--type")) {  // which says what --granularity would
     const auto type = command.get_option("--type")->as<std::string>();
-    const bool is_integer = type.size() == 4 && type.starts_with("int");
-    return is_integer
-               ? fmt::format("; --type 'i{} * f32[channel] : f32' makes them{}", type.back(),
-                             has_option(command, "--block-size") ? ", without --block-size" : "")
-               : std::string();
+    const bool is_signed = type.size() == 4 && type.starts_with("int");
+    if (!is_signed && !(type.size() == 5 && type.starts_with("uint"))) return {};
+    const std::string codes =
+        is_signed ? fmt::format("i{}", type.back()) : fmt::format("(u{} - z)", type.back());
+    return fmt::format("; --type '{} * f32[channel] : f32' makes them{}", codes,
+                       has_option(command, "--block-size") ? ", without --block-size" : "");
   }
   return fmt::format("; {}{}", words,
                      has_option(command, "--block-size") ? ", without --block-size" : "");

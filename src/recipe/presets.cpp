@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "support/near_names.hpp"
 
@@ -158,6 +159,12 @@ std::span<const Preset> presets() {
 Expected<const Preset*> find_preset(std::string_view name) {
   const auto found = std::ranges::find(presets(), name, &Preset::name);
   if (found != presets().end()) return &*found;
+  if (parse_number_format(name)) {
+    return fail(ErrorCode::usage,
+                fmt::format("there is no preset '{0}', which is a number format: an option of the "
+                            "scheme, as in NAME=weight-only,type={0}",
+                            name));
+  }
   std::vector<std::string_view> names;
   for (const Preset& preset : presets()) names.push_back(preset.name);
   return fail(ErrorCode::usage,

@@ -1469,6 +1469,28 @@ def check_other_channels():
         assert "another order of the channels" in done.stderr, done.stderr
 
 
+def check_tied(*options):
+    """A table that is looked up and multiplied by is in the file once."""
+    with scratch() as folder:
+        table = array(512, 64)
+        model = model_of("e = Gather(t, i) s = Transpose<perm = [1, 0]>(t) y = MatMul(e, s)", {"t": table},
+                         i=("int64", [3]))
+        onnx.save(model, folder / "m.onnx")
+        done = quadrant("convert", folder / "m.onnx", folder / "m.tflite", *options)
+        assert done.returncode == 0, done.stderr
+        bytes_ = (folder / "m.tflite").stat().st_size
+        expected = table.size * (1 if options else 4)
+        assert bytes_ < 1.3 * expected + 4000, (bytes_, expected)
+        found = next(iter(run_litert(folder / "m.tflite", {"i": np.array([3, 500, 7], np.int64)}).values()))
+        exact = table[[3, 500, 7]] @ table.T
+        assert np.abs(found - exact).max() < .03 * np.abs(exact).max(), np.abs(found - exact).max()
+
+
+def test_equal_contents():
+    yield "floats", check_tied
+    yield "int8, a tensor", check_tied, "--scheme", "weight-only", "--granularity", "tensor"
+
+
 def check_damaged():
     """No byte that is wrong makes the reader crash."""
     with scratch() as folder:

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <memory>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
@@ -249,6 +253,22 @@ void Model::store_in_two_bits() {
   }
 }
 
+void Model::share_buffers() {
+  std::vector<std::uint32_t> numbers;
+  std::vector<std::unique_ptr<schema::BufferT>> kept;
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (std::unique_ptr<schema::BufferT>& buffer : model_.buffers) {
+    const auto next = static_cast<std::uint32_t>(kept.size());
+    const std::string_view contents(reinterpret_cast<const char*>(buffer->data.data()),
+                                    buffer->data.size());
+    const bool is_first = contents.empty() || known.emplace(contents, next).second;
+    numbers.push_back(is_first ? next : known.at(contents));
+    if (is_first) kept.push_back(std::move(buffer));
+  }
+  for (auto& held : graph_->tensors) held->buffer = numbers[held->buffer];
+  model_.buffers = std::move(kept);
+}
+
 void Model::number_operators() {
   std::map<std::tuple<BuiltinOperator, std::string, std::int32_t>, std::uint32_t> numbers;
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -276,6 +296,7 @@ std::vector<std::byte> Model::finish(const Tensors& inputs, const Tensors& outpu
                                      std::string description) {
   if (bytes_ > largest_file) impossible("the model has more than the 2 GiB that a TFLite file may");
   store_in_two_bits();
+  share_buffers();
   number_operators();
   model_.description = std::move(description);
   graph_->inputs = inputs;

@@ -94,6 +94,8 @@ class Model {
   [[nodiscard]] bool takes_two_bits(std::size_t number, std::size_t operand) const;
   /// Constants of codes of 2 bits that no operator wants in 4: known when all operators are there.
   void store_in_two_bits();
+  /// Equal contents are in the file once, as of a table that is looked up and multiplied by.
+  void share_buffers();
   void number_operators();
 
   schema::ModelT model_;
