@@ -141,7 +141,7 @@ Expected<void> announce_variants(DecisionOptions& decision) {
   const std::string given = decision.schemes.given_option(*scheme);
   if (given.empty()) return {};
   return fail(ErrorCode::usage,
-              fmt::format("a budget chooses bits, blocks and scales for each weight: {} does not "
+              fmt::format("a budget chooses for each weight what the scheme does: {} does not "
                           "go with it; --mix says what it may choose from",
                           given));
 }

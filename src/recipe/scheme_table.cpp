@@ -77,7 +77,6 @@ Expected<void> check_values(const OptionSpec& option) {
   const bool has_words = option.kind == Kind::word || option.kind == Kind::words;
   const bool has_range =
       (option.kind == Kind::integer && option.numbers.empty()) || option.kind == Kind::real;
-  if (option.summary.empty() && !option.words_are_flags) return wrong("does not say what it is");
   if (has_words && option.words.empty()) return wrong("has no words");
   if (has_range && !(option.least <= option.most)) return wrong("has a range without numbers");
   if (option.fallback.empty() || option.kind == Kind::text) return {};

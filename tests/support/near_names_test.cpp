@@ -36,7 +36,7 @@ TEST_CASE("the nearest names come first, and few of them") {
   CHECK(near_names("layer.1.wieght", names) == Names{"layer.1.weight", "layer.2.weight"});
   CHECK(near_names("haed", names) == Names{"head"});
   CHECK(near_names("embedding", names).empty());
-  const std::vector<std::string_view> inner{"sel/then_branch/wt", "y", "wx"};
+  const std::vector<std::string_view> inner{"sel/then_branch/wt", "y", "xx"};
   CHECK(near_names("wt", inner) == Names{"sel/then_branch/wt"});
   CHECK(near_names("q", inner).empty());
   CHECK(near_names("ayer.3", names, Match::part).size() == 3);
