@@ -15,6 +15,7 @@
 #include "ir/ops/normalization.hpp"
 #include "ir/packed_codes.hpp"
 #include "ir/result_type.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -206,6 +207,21 @@ Replacement product_of_codes(Spelling& spelling) {
   return {product};
 }
 
+/// Of real numbers, in a table whose codes lie in blocks. Where others read the same codes, these
+/// do, too.
+Replacement lookup_of_codes(Spelling& spelling) {
+  const auto table = unpacked_table(spelling.node());
+  if (!table) return {};
+  const TensorType& held = *spelling.node().operand_type(0);
+  const bool is_the_same =
+      held.is_quantized() && mean_the_same(held.quantization, table->quantization);
+  const Value codes = is_the_same ? spelling.operand(0) : spelling.codes(0, *table);
+  const auto axis = spelling.node().attribute_or<std::int64_t>("gather_axis", 0);
+  return {spelling.add(ops::Gather::kind,
+                       {spelling.add(ops::Dequantize::kind, {codes}), spelling.operand(1)},
+                       {{"axis", axis}})};
+}
+
 Replacement root_mean_square(Spelling& spelling) {
   if (spelling.reads(1)) return {};
   return {spelling.add(ops::RMSNormalization::kind, {spelling.operand(0), spelling.operand(1)},
@@ -252,6 +268,7 @@ constexpr std::array aliases{
     Alias{"onnx.com.microsoft::FusedConv", fused_convolution},
     Alias{"onnx.com.microsoft::FusedGemm", fused_gemm},
     Alias{"onnx.com.microsoft::FusedMatMul", fused_matmul},
+    Alias{gather_block_quantized_kind, lookup_of_codes},
     Alias{"onnx.com.microsoft::GatherND", renamed},
     Alias{"onnx.com.microsoft::Gelu", gelu},
     Alias{matmul_bnb4_kind, product_of_codes},

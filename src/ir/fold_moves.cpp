@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/put_in_place.hpp"
 #include "ir/same_numbers.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -69,6 +70,31 @@ Expected<Constant> moved_contents(const Move& move, NodeRef node, std::uint32_t 
     }
   }
   return Constant::from_bytes(first.element(), shape, std::move(moved));
+}
+
+/// Whether the node says where each element comes from. `Move::origin` otherwise gives any of the
+/// same scale: enough for scales, not for contents.
+bool is_known_move(NodeRef node) {
+  if (node.kind() == ops::Slice::kind) return ops::Slice{node}.ranges().has_value();
+  return node.kind() != ops::Split::kind || ops::Split{node}.offsets().has_value();
+}
+
+/// Whether the node moves nothing but constants of plain integers of 4 bits, to no more elements.
+bool moves_plain_4_bits(NodeRef node) {
+  if (!is_plain_move(node) || node.graph->result_count(node.id) != 1) return false;
+  std::int64_t available = 0;
+  for (std::size_t i = 0; i < node.operands().size(); ++i) {
+    if (node.operand(i).is_absent()) continue;
+    const Constant* const constant = node.operand_constant(i);
+    if (constant == nullptr || !*constant) return false;
+    if (i >= data_count(node)) continue;
+    const TensorType& type = *node.operand_type(i);
+    const bool has_4_bits = type.element == ElementType::int4 || type.element == ElementType::uint4;
+    if (type.is_quantized() || !has_4_bits || constant->element() != type.element) return false;
+    available += constant->element_count();
+  }
+  const auto count = node.type().shape.element_count();
+  return count && *count <= available && is_known_move(node);
 }
 
 class FoldPass {
@@ -136,13 +162,6 @@ class FoldPass {
     return moved;
   }
 
-  /// Whether the node says where each element comes from. `Move::origin` otherwise gives any of the
-  /// same scale: enough for scales, not for contents.
-  static bool is_known_move(NodeRef node) {
-    if (node.kind() == ops::Slice::kind) return ops::Slice{node}.ranges().has_value();
-    return node.kind() != ops::Split::kind || ops::Split{node}.offsets().has_value();
-  }
-
   Expected<void> fold(NodeId id) {
     const NodeRef node = graph_.ref(id);
     std::int64_t available = 0;
@@ -196,5 +215,17 @@ class FoldPass {
 }  // namespace
 
 Expected<void> fold_moved_codes(Graph& graph) { return FoldPass(graph).run(); }
+
+Expected<void> fold_moves_of_4_bits(Graph& graph) {
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  for (const NodeId id : order) {
+    if (!graph.contains(id) || !moves_plain_4_bits(graph.ref(id))) continue;
+    const NodeRef node = graph.ref(id);
+    QUADRANT_TRY(Constant moved, moved_contents(*find_move(node), node, 0));
+    const std::string name(graph.value_name({id}));
+    put_in_place(graph, id, graph.add_constant(name, std::move(moved)));
+  }
+  return {};
+}
 
 }  // namespace quadrant::inline v0

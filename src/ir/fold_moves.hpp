@@ -13,4 +13,8 @@ namespace quadrant::inline v0 {
 /// are only read where their order changes.
 [[nodiscard]] Expected<void> fold_moved_codes(Graph& graph);
 
+/// Constants of integers of 4 bits without a meaning, as files of other formats say codes that they
+/// cast and multiply, are moved in advance, too: runtimes have kernels for few of their moves.
+[[nodiscard]] Expected<void> fold_moves_of_4_bits(Graph& graph);
+
 }  // namespace quadrant::inline v0

@@ -11,6 +11,7 @@
 
 #include "ir/scales.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -92,29 +93,28 @@ std::optional<Matrix> matrix_of(NodeRef product) {
 }
 
 /// Contents of an operand, of `count` elements; null where it is no such constant.
-const Constant* contents(NodeRef product, std::size_t operand, ElementType element,
+const Constant* contents(NodeRef node, std::size_t operand, ElementType element,
                          std::int64_t count) {
-  const Constant* const constant = product.operand_constant(operand);
+  const Constant* const constant = node.operand_constant(operand);
   return constant != nullptr && *constant && constant->element() == element &&
                  constant->element_count() == count
              ? constant
              : nullptr;
 }
 
-/// A number for each block of each row, which the product reads as float32; empty where one is zero
-/// or no number.
-Constant scales_of(NodeRef product, const Matrix& matrix) {
-  const std::int64_t count = matrix.rows * matrix.blocks();
-  const TensorType* const read = product.operand_type(2);
-  const Constant* const scales = scales_read_by(product, 2);
-  if (scales == nullptr || scales->element_count() != count ||
+/// As many numbers as the shape has, which the node reads as float32; empty where one is zero or no
+/// number.
+Constant scales_of(NodeRef node, Shape shape) {
+  const TensorType* const read = node.operand_type(2);
+  const Constant* const scales = scales_read_by(node, 2);
+  if (scales == nullptr || scales->element_count() != shape.element_count() ||
       read->element != ElementType::float32) {
     return {};
   }
   const auto numbers = read_scales(*scales);
   const auto is_scale = [](float scale) { return std::isfinite(scale) && scale != 0; };
   if (!numbers || !std::ranges::all_of(*numbers, is_scale)) return {};
-  return scales->reshaped(Shape{matrix.rows, matrix.blocks()});
+  return scales->reshaped(std::move(shape));
 }
 
 /// The first number of each row of [rows, blocks]; empty where those of some row differ, or cannot
@@ -163,7 +163,7 @@ std::optional<UnpackedWeight> of_nbits(NodeRef product, const Matrix& matrix) {
                    .storage_bits = bits == 2 ? bits : 0,
                    .storage_min = range.min,
                    .storage_max = range.max,
-                   .scales = scales_of(product, matrix)};
+                   .scales = scales_of(product, Shape{matrix.rows, matrix.blocks()})};
   if (packed == nullptr || !type.scales) return std::nullopt;
   if (has_zeros) {
     const std::int64_t row_bytes = (blocks * bits + bits_of_byte - 1) / bits_of_byte;
@@ -190,7 +190,7 @@ std::optional<UnpackedWeight> of_bnb4(NodeRef product, const Matrix& matrix) {
   }
   const Constant* const packed =
       contents(product, 1, ElementType::uint8, (matrix.rows * matrix.columns + 1) / 2);
-  Constant scales = scales_of(product, matrix);
+  Constant scales = scales_of(product, Shape{matrix.rows, matrix.blocks()});
   if (packed == nullptr || !scales) return std::nullopt;
   Constant none;
   const Granularity groups = merge_blocks(matrix, scales, none);
@@ -206,7 +206,68 @@ std::optional<UnpackedWeight> of_bnb4(NodeRef product, const Matrix& matrix) {
       Quantization(scaled)};
 }
 
+/// The integers of an operand as they are, or two from each byte; empty where there are not as many
+/// as the shape has. Rows of an odd number end within a byte, behind which releases of ONNX Runtime
+/// go on differently: empty, too.
+Constant integers_of(NodeRef lookup, std::size_t operand, int per_byte, ElementType element,
+                     const Shape& shape) {
+  const ElementType stored_element = per_byte == 1 ? element : ElementType::uint8;
+  const std::int64_t count = shape.element_count().value_or(0);
+  const Constant* const stored = contents(lookup, operand, stored_element, count / per_byte);
+  if (stored == nullptr || shape.extents().back().value() % per_byte != 0) return {};
+  if (per_byte == 1) return stored->reshaped(shape);
+  return unpacked(*stored, {count, count, bits_of_byte / per_byte}, 1, element).reshaped(shape);
+}
+
 }  // namespace
+
+std::optional<UnpackedWeight> unpacked_table(NodeRef lookup) {
+  const Constant* const data = lookup.operand_constant(0);
+  if (data == nullptr || !*data || data->shape().rank() < 1 || data->element_count() == 0) {
+    return std::nullopt;
+  }
+  const auto axis =
+      normalize_axis(lookup.attribute_or<std::int64_t>("quantize_axis", 1), data->shape().rank());
+  const auto block_size = lookup.attribute_or<std::int64_t>("block_size", 128);
+  const bool is_signed = data->element() == ElementType::int4;
+  const bool are_bytes = data->element() == ElementType::uint8;
+  const auto bits = are_bytes ? static_cast<int>(lookup.attribute_or<std::int64_t>("bits", 4)) : 4;
+  const ElementType element = storage_element(bits == 8 ? 8 : 4, is_signed);
+  const bool is_known = are_bytes ? bits == 4 || bits == 8 : data->element() == element;
+  if (!axis || !is_known || block_size < 1 || block_size > largest_packed_extent) {
+    return std::nullopt;
+  }
+  const int per_byte = are_bytes ? bits_of_byte / bits : 1;
+  std::vector<std::int64_t> extents(data->shape().known_extents().begin(),
+                                    data->shape().known_extents().end());
+  extents.back() *= per_byte;
+  const Shape shape(extents);
+  const Granularity blocks = Granularity::per_block(*axis, block_size);
+  const Shape groups = parameter_shape(shape, blocks);
+  const Constant codes = integers_of(lookup, 0, per_byte, element, shape);
+  const IntegerRange range = code_range(bits, is_signed);
+  UniformType type{.storage = element,
+                   .granularity = blocks,
+                   .storage_min = range.min,
+                   .storage_max = range.max,
+                   .scales = scales_of(lookup, groups)};
+  if (!codes || !type.scales) return std::nullopt;
+  if (!lookup.operand(3).is_absent()) {
+    type.zero_points = integers_of(lookup, 3, per_byte, element, groups);
+    if (!type.zero_points) return std::nullopt;
+  } else if (are_bytes) {  // around the middle
+    const auto count = static_cast<std::size_t>(groups.element_count().value_or(0));
+    type.zero_points = make_zero_points(
+        element, groups, std::vector<std::int64_t>(count, std::int64_t{1} << (bits - 1)));
+  }
+  if (shape.rank() == 2 && groups[*axis].value() == 1) {  // blocks that are rows, or columns
+    type.granularity = Granularity::per_axis(1 - *axis);
+    const Shape list{*groups.element_count()};
+    type.scales = type.scales.reshaped(list);
+    if (type.zero_points) type.zero_points = type.zero_points.reshaped(list);
+  }
+  return UnpackedWeight{codes, std::make_shared<const UniformType>(std::move(type))};
+}
 
 std::optional<UnpackedWeight> unpacked_weight(NodeRef product) {
   const auto matrix = matrix_of(product);

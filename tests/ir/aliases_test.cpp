@@ -130,3 +130,51 @@ output(%y)
     CHECK(print_graph(*graph) == before);
   }
 }
+
+TEST_CASE("a lookup in a table of codes is one of what they stand for") {
+  const Graph graph = resolved(R"(graph {}
+%codes: tensor<2x4xi4> = constant() [1, 2, 3, 4, 5, 6, 7, -8]
+%scales: tensor<2x2xf32> = constant() [0.25, 0.5, 1.0, 2.0]
+%i: tensor<3xi64> = input()
+%y: tensor<3x4xf32> = onnx.com.microsoft::GatherBlockQuantized(%codes, %i, %scales) {block_size = 2}
+output(%y)
+)");
+  CHECK(kinds_of(graph).empty());
+  const NodeRef lookup = graph.ref(graph.find_value("y").node);
+  CHECK(lookup.kind() == "gather");
+  const NodeRef reals = graph.ref(lookup.operand(0).node);
+  REQUIRE(reals.kind() == "dequantize");
+  const UniformType& type = *reals.operand_type(0)->uniform();
+  CHECK(type.granularity == Granularity::per_block(1, 2));
+  CHECK_FALSE(type.zero_points);
+}
+
+TEST_CASE("bytes of a table hold two codes, around the middle, and rows have one scale") {
+  const Graph graph = resolved(R"(graph {}
+%codes: tensor<2x1xu8> = constant() [16, 50]
+%scales: tensor<2x1xf32> = constant() [0.25, 0.5]
+%i: tensor<3xi64> = input()
+%y: tensor<3x2xf32> = onnx.com.microsoft::GatherBlockQuantized(%codes, %i, %scales) {block_size = 16}
+output(%y)
+)");
+  const NodeRef reals = graph.ref(graph.ref(graph.find_value("y").node).operand(0).node);
+  REQUIRE(reals.kind() == "dequantize");
+  const UniformType& type = *reals.operand_type(0)->uniform();
+  CHECK(type.granularity == Granularity::per_axis(0));
+  CHECK(read_integers(type.zero_points).value() == std::vector<std::int64_t>{8, 8});
+  CHECK(read_integers(*reals.operand_constant(0)).value() == std::vector<std::int64_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("a lookup in computed codes, or with scales of zero, stays") {
+  const std::string text = R"(graph {{}}
+%codes: tensor<2x4xi4> = {}
+%scales: tensor<2x2xf32> = constant() [{}, 0.5, 1.0, 2.0]
+%i: tensor<3xi64> = input()
+%y: tensor<3x4xf32> = onnx.com.microsoft::GatherBlockQuantized(%codes, %i, %scales) {{block_size = 2}}
+output(%y)
+)";
+  const std::vector<std::string> stays{"onnx.com.microsoft::GatherBlockQuantized"};
+  CHECK(kinds_of(resolved(fmt::format(fmt::runtime(text), "input()", 0.25))) == stays);
+  CHECK(kinds_of(resolved(fmt::format(fmt::runtime(text), "constant() [1, 2, 3, 4, 5, 6, 7, -8]",
+                                      0.0))) == stays);
+}

@@ -27,8 +27,7 @@ constexpr std::string_view own_codes =
     "onnx.com.microsoft::DynamicQuantizeMatMul onnx.com.microsoft::MatMulInteger* "
     "onnx.com.microsoft::QGemm onnx.com.microsoft::QLinear*";
 constexpr std::string_view own_storages =
-    "onnx.com.microsoft::DequantizeLinear onnx.com.microsoft::GatherBlockQuantized "
-    "onnx.com.microsoft::QuantizeLinear";
+    "onnx.com.microsoft::DequantizeLinear onnx.com.microsoft::QuantizeLinear";
 constexpr std::string_view integers =
     "onnx.ConvInteger onnx.DynamicQuantizeLinear onnx.MatMulInteger onnx.QLinearConv "
     "onnx.QLinearMatMul";

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from openvino import opset13
 
 from _command import quadrant, run_tests, scratch
-from _models import info, model_of
+from _models import info, model_of, run
 from _openvino import compiled_by_openvino
 
 RANDOM = np.random.default_rng(7)
@@ -33,12 +33,13 @@ class Weight:
         self.axis, self.block, self.kind = axis, block, kind
         groups = [extent if i == axis else 1 for i, extent in enumerate(shape)]
         if block:
-            groups = [*shape[:axis], shape[axis] // block, *shape[axis + 1:]]
+            groups = [*shape[:axis], -(-shape[axis] // block), *shape[axis + 1:]]
         low, high = RANGES[kind]
         self.codes = RANDOM.integers(low, high, shape)
         self.scales = RANDOM.uniform(.1, 2, groups).astype(np.float32)
         self.zeros = RANDOM.integers(1, 5, groups) if zeros else None
-        stretched = lambda list: np.repeat(list, block, axis) if block else list
+        self.blocks = np.arange(shape[axis]) // block if block else None
+        stretched = lambda list: np.take(list, self.blocks, axis) if block else list
         centred = self.codes - (stretched(self.zeros) if zeros else 0)
         self.reals = (centred.astype(np.float32) * stretched(self.scales)).astype(np.float32)
 
@@ -55,7 +56,10 @@ class Weight:
     def layers(self):
         """The same of OpenVINO's layers, as they would be written."""
         shape, groups = list(self.codes.shape), list(self.scales.shape)
-        if self.block:
+        is_short = self.block and shape[self.axis] % self.block != 0
+        repeated = lambda numbers: opset13.gather(numbers, opset13.constant(self.blocks), opset13.constant(
+            self.axis)) if is_short else numbers
+        if self.block and not is_short:
             shape[self.axis:self.axis + 1] = [groups[self.axis], self.block]
             groups.insert(self.axis + 1, 1)
         element = getattr(openvino.Type, ELEMENT[self.kind])
@@ -63,9 +67,10 @@ class Weight:
             opset13.constant(array.reshape(extents), dtype=element), "f32")
         value = codes(self.codes, shape)
         if self.zeros is not None:
-            value = opset13.subtract(value, codes(self.zeros, groups))
-        value = opset13.multiply(value, opset13.constant(self.scales.reshape(groups)))
-        return opset13.reshape(value, opset13.constant(np.array(self.codes.shape)), False) if self.block else value
+            value = opset13.subtract(value, repeated(codes(self.zeros, groups)))
+        value = opset13.multiply(value, repeated(opset13.constant(self.scales.reshape(groups))))
+        whole = opset13.constant(np.array(self.codes.shape))
+        return value if shape == [*self.codes.shape] else opset13.reshape(value, whole, False)
 
 
 def layers_of(path):
@@ -162,6 +167,9 @@ PRODUCTS = {
     "scales of what is summed, in a batch of one": (False, True, dict(shape=(1, 32, 48), axis=1, kind="uint4")),
     "blocks of columns": (False, True, dict(shape=(32, 48), axis=1, block=16)),
     "blocks of columns, transposed": (True, True, dict(shape=(48, 32), axis=0, block=16)),
+    "a short block": (False, True, dict(shape=(300, 40), axis=0, block=32, kind="int4")),
+    "a short block, transposed": (True, True, dict(shape=(40, 300), axis=1, block=32, kind="uint4", zeros=True)),
+    "a short block of odd extents": (False, True, dict(shape=(33, 47), axis=0, block=16, kind="uint4")),
 }
 RIGHT_PRODUCTS = {
     "scales of columns": (False, False, dict(shape=(32, 48), axis=1)),
@@ -249,6 +257,50 @@ def test_one_block_as_an_axis_does_not_compile():
 
 
 # --- the file ------------------------------------------------------------------------------------------
+
+
+def short_lookup(w):
+    return helper.make_node("Gather", ["w", "x"], ["y"], axis=0), np.arange(w.shape[0]), w
+
+
+def short_product(w):
+    return helper.make_node("MatMul", ["x", "w"], ["y"]), np.eye(w.shape[0], dtype=np.float32), w
+
+
+def short_convolution(w):
+    """Kernels of one pixel, by which channels with one pixel each are multiplied."""
+    rows, columns = w.shape
+    return helper.make_node("Conv", ["x", "w"], ["y"]), np.eye(columns, dtype=np.float32).reshape(
+        columns, columns, 1, 1), w.reshape(rows, columns, 1, 1)
+
+
+def check_short(make, name, shape):
+    """A last block that is cut off leaves codes codes, in the file and in those that are made of it."""
+    node, feed, w = make(RANDOM.standard_normal(shape).astype(np.float32))
+    element = TensorProto.INT64 if feed.dtype == np.int64 else TensorProto.FLOAT
+    graph = model_of([node], [helper.make_tensor_value_info("x", element, feed.shape)], [info("y", None)], {"w": w},
+                     21)
+    with scratch() as folder:
+        path = written(folder, graph, "--scheme", "weight-only", "--type", name)
+        done = quadrant("convert", folder / "model.onnx", folder / "q.onnx", "--scheme", "weight-only", "--type", name)
+        assert done.returncode == 0, done.stderr
+        wanted = run(folder / "q.onnx", {"x": feed})[0]
+        assert np.array_equal(computed(path, feed), wanted)
+        held = [layer.find("data").attrib for layer in layers_of(path) if layer.get("type") == "Const"]
+        assert {"i4", "u4", "i8"} & {data["element_type"] for data in held}, held
+        assert max(int(data["size"]) for data in held) <= w.size, held
+        done = quadrant("convert", path, folder / "again.onnx")
+        assert done.returncode == 0, done.stderr
+        assert np.array_equal(run(folder / "again.onnx", {"x": feed})[0], wanted)
+        assert (folder / "again.onnx").stat().st_size < 2 * w.size + 2048
+
+
+def test_short_blocks():
+    for name in ("int2", "int3", "int4", "uint2", "uint3", "uint4", "i8 * f32[block=32] : f32",
+                 "(u4 - z) * f16[block=32] : f32", "i4 * f32[block=7] : f32"):
+        for make, shape in ((short_product, (300, 40)), (short_product, (33, 47)), (short_convolution, (50, 99)),
+                            (short_lookup, (40, 75))):
+            yield f"{name}, {make.__name__} {shape}", check_short, make, name, shape
 
 
 def check_bin(options, scale):

@@ -16,6 +16,7 @@
 #include "io/onnx/unused.hpp"
 #include "ir/ops/codes.hpp"
 #include "ir/ops/elementwise.hpp"
+#include "ir/packed_codes.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -274,7 +275,7 @@ class LookupPass {
     });
     std::vector<Value> operands{lookup.codes, lookup.indices, parameters.scales};
     if (!parameters.zero_points.is_absent()) operands.push_back(parameters.zero_points);
-    replace(lookup, add_op(graph_, "onnx.com.microsoft::GatherBlockQuantized", node_name(lookup),
+    replace(lookup, add_op(graph_, gather_block_quantized_kind, node_name(lookup),
                            std::move(operands), {name_of(lookup), of(lookup, ElementType::float32)},
                            {{"gather_axis", lookup.axis},
                             {"quantize_axis", blocked},

@@ -19,6 +19,7 @@
 #include "io/onnx/raise.hpp"
 #include "ir/ops/codes.hpp"
 #include "ir/ops/elementwise.hpp"
+#include "ir/packed_codes.hpp"
 #include "ir/regions.hpp"
 #include "ir/scales.hpp"
 #include "ir/small_float.hpp"
@@ -213,7 +214,15 @@ std::optional<CodedWeight> coded_weight(const Graph& graph, NodeId node) {
   return CodedWeight{node, element, *std::move(format)};
 }
 
-/// Those whose codes nobody else reads.
+/// How many lookups read integers of a constant, whose meaning they say themselves.
+std::ptrdiff_t lookups_in(const Graph& graph, NodeId codes) {
+  if (graph.constant(codes) == nullptr) return 0;
+  return std::ranges::count_if(graph.uses(codes), [&](const Use& use) {
+    return use.operand == 0 && graph.kind(use.user) == gather_block_quantized_kind;
+  });
+}
+
+/// Those whose codes nobody else reads but lookups.
 std::vector<CodedWeight> coded_weights(const Graph& graph) {
   std::map<NodeId, std::size_t> readers;  // by codes
   std::vector<CodedWeight> found;
@@ -227,7 +236,8 @@ std::vector<CodedWeight> coded_weights(const Graph& graph) {
   }
   std::erase_if(found, [&](const CodedWeight& weight) {
     const NodeId codes = graph.operands(weight.node)[0].node;
-    return graph.uses(codes).size() != readers[codes];
+    const auto lookups = static_cast<std::size_t>(lookups_in(graph, codes));
+    return graph.uses(codes).size() != readers[codes] + lookups;
   });
   return found;
 }

@@ -10,6 +10,7 @@
 #include "io/onnx/element.hpp"
 #include "io/onnx/failure.hpp"
 #include "io/onnx/fake_quantize.hpp"
+#include "io/onnx/four_bits.hpp"
 #include "io/onnx/lookup.hpp"
 #include "io/onnx/matmul_bnb4.hpp"
 #include "io/onnx/matmul_nbits.hpp"
@@ -106,6 +107,7 @@ class ModelFileWriter {
     const bool is_of_onnx = graph_.attributes().find(key::ir_version) != nullptr;
     const std::int64_t opset_read = opset_version(graph_);
     restore_linear(graph_, Restored::other, !options_.small_floats_as_arithmetic);
+    if (!is_of_onnx) avoid_operations_on_4_bits(graph_);
     if (options_.matmul_nbits) report_.matmul_bnb4 = use_matmul_bnb4(graph_, options_.sink);
     const std::int64_t small_floats = write_small_floats();
     value_of(make_formats_explicit(graph_, options_.sink));

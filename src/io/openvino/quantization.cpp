@@ -11,7 +11,6 @@
 #include "io/openvino/rules.hpp"
 #include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/encode.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
 namespace {
@@ -54,11 +53,14 @@ void lower_fake_quantize(LoweredNode& node) {
 
 // --- types ---------------------------------------------------------------------------------------
 
-/// Scales and zero points as numbers, and the shape in which they broadcast to the tensor.
+/// Scales and zero points as numbers, and the shape in which they broadcast to the tensor, once
+/// those along an axis are repeated.
 struct Parameters {
   std::vector<float> scales;
   std::vector<std::int64_t> zero_points;
   Shape shape;
+  std::int64_t axis = 0;
+  std::vector<std::int32_t> blocks;  ///< of each element along the axis; empty: none is repeated
 };
 
 Parameters parameters_of(const UniformType& type, const Shape& tensor) {
@@ -211,6 +213,22 @@ Blocks blocks_of(const Shape& shape, const Granularity& granularity) {
   return {Shape(codes), Shape(parameters)};
 }
 
+/// The number of its block for each element along the axis.
+Output repeated(LoweredNode& node, Output numbers, const Parameters& given,
+                std::string_view ending) {
+  if (given.blocks.empty()) return numbers;
+  TensorType type = node.type(numbers);
+  std::vector<Extent> extents(type.shape.extents().begin(), type.shape.extents().end());
+  const auto count = static_cast<std::int64_t>(given.blocks.size());
+  extents[static_cast<std::size_t>(given.axis)] = count;
+  type.shape = Shape(std::move(extents));
+  const Output blocks = node.constant(
+      "blocks", Constant::from_vector(ElementType::int32, Shape{count}, given.blocks));
+  return node.step({"Gather", "opset8"},
+                   std::array{numbers, blocks, node.integer("axis", given.axis)},
+                   {{"batch_dims", "0"}}, type, fmt::format("{}_repeated", ending));
+}
+
 /// (codes - zero point) * scale.
 Output real_values(LoweredNode& node, Output codes, const UniformType& type, const Shape& shape,
                    const Parameters& given) {
@@ -222,14 +240,16 @@ Output real_values(LoweredNode& node, Output codes, const UniformType& type, con
     // Of the codes' own type, as what reads compressed weights expects.
     Output zero =
         node.constant("zero_point", make_zero_points(type.storage, given.shape, given.zero_points));
-    zero = node.converted(zero, element, "zero_point_as_real");
+    zero = repeated(node, node.converted(zero, element, "zero_point_as_real"), given, "zero_point");
     result = node.step({"Subtract"}, std::array{result, zero}, numpy, real, "centred");
   }
   const bool are_halves = type.scales.element() == ElementType::float16;
   const Output stored =
       node.constant("scale", make_scales(are_halves ? ElementType::float16 : ElementType::float32,
                                          given.shape, given.scales));
-  const Output scale = node.converted(stored, element, fmt::format("scale_{}", name_of(element)));
+  const Output scale =
+      repeated(node, node.converted(stored, element, fmt::format("scale_{}", name_of(element))),
+               given, "scale");
   return node.step({"Multiply"}, std::array{result, scale}, numpy, real, "scaled");
 }
 
@@ -279,21 +299,24 @@ void lower_dequantize(LoweredNode& node) {
     return;
   }
   if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
-  const std::int64_t extent = codes.shape[type.granularity.axis].value();
-  const bool is_cut_off =
-      extent > type.granularity.block_size && extent % type.granularity.block_size != 0;
-  if (is_cut_off && !known) impossible("blocks of codes that are computed, the last cut off");
-  if (is_cut_off) {  // no shape broadcasts to that
-    node.decomposed("a constant of real numbers: the last block is cut off");
-    node.finish(node.constant("values", value_of(dequantized(*known, codes.quantization))));
-    return;
-  }
-  const Blocks blocks = blocks_of(codes.shape, type.granularity);
   UniformType list = type;
   list.granularity = Granularity::per_tensor();
   Parameters given;
   given.scales = value_of(read_scales(type.scales));
   given.zero_points = value_of(read_zero_points(type));
+  const std::int64_t extent = codes.shape[type.granularity.axis].value();
+  const std::int64_t size = type.granularity.block_size;
+  if (extent > size && extent % size != 0) {  // no shape of blocks broadcasts to that
+    node.decomposed("real numbers are made of its weight first: the last block is cut off");
+    given.shape = parameter_shape(codes.shape, type.granularity);
+    given.axis = type.granularity.axis;
+    for (std::int64_t i = 0; i < extent; ++i) {
+      given.blocks.push_back(static_cast<std::int32_t>(i / size));
+    }
+    node.finish(kept_apart(node, real_values(node, node.operand(0), list, codes.shape, given)));
+    return;
+  }
+  const Blocks blocks = blocks_of(codes.shape, type.granularity);
   given.shape = blocks.parameters;
   const Output in_blocks = known ? node.constant("in_blocks", known->reshaped(blocks.codes))
                                  : node.reshaped(node.operand(0), blocks.codes, "in_blocks");

@@ -8,19 +8,36 @@
 #include "ir/aliases.hpp"
 #include "ir/explicit_formats.hpp"
 #include "ir/explicit_windows.hpp"
+#include "ir/put_in_place.hpp"
 #include "numerics/quantize_constant.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/support/files.hpp"
 
 namespace quadrant::inline v0 {
 namespace openvino_ir {
 namespace {
 
+/// Constants whose codes get another meaning are constants of that: OpenVINO has no such layer.
+void fold_storage_casts(Graph& graph) {
+  for (const NodeId node : value_of(topological_order(graph))) {
+    if (graph.kind(node) != ops::StorageCast::kind) continue;
+    const Constant* const codes = graph.ref(node).operand_constant(0);
+    const TensorType type = graph.type({node});
+    if (codes == nullptr || !*codes || codes->element() != type.element) continue;
+    const Value made = graph.add_constant(std::string(graph.value_name({node})), *codes);
+    graph.set_type(made, type);
+    put_in_place(graph, node, made);
+  }
+}
+
 /// As OpenVINO computes it: operations of ONNX's own domain, on real values, between conversions.
 Graph prepared(const Graph& graph, Sink* sink) {
   Graph copy = graph;
   value_of(resolve_aliases(copy));
+  fold_storage_casts(copy);
   value_of(quantize_constants_of_formats(copy));
   value_of(make_formats_explicit(copy, sink,
                                  [](const NumberCode& code, std::span<const std::int64_t> sums) {

@@ -128,7 +128,7 @@ inline constexpr std::array code_rows{
                            on_codes<multiplied_codes<1>, no_operand, ElementType::int32>)),
     roled("ccssssd",
           of_runtime("onnx.com.microsoft::MatMulIntegerToFloat", on_codes<multiplied_codes<1>, 2>)),
-    roled("cds", of_runtime("onnx.com.microsoft::GatherBlockQuantized", nullptr)),
+    roled("cds", of_runtime(gather_block_quantized_kind, nullptr)),
     roled("dcs", of_runtime(matmul_bnb4_kind, nullptr)),
     roled("dcsssd", of_runtime(matmul_nbits_kind, nullptr)),
     roled("csscsscss", of_runtime("onnx.com.microsoft::QGemm",

@@ -5,6 +5,7 @@
 
 #include "ir/ops/places.hpp"
 #include "ir/ops/windows.hpp"
+#include "ir/packed_codes.hpp"
 #include "runtime/kernel_function.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -25,8 +26,7 @@ inline constexpr std::array indexing{
     KernelEntry{ops::ScatterND::kind, scatter_nd, HalfFloats::widened},
     KernelEntry{ops::TensorScatter::kind, tensor_scatter},
     KernelEntry{ops::Unique::kind, unique, HalfFloats::widened},
-    KernelEntry{"onnx.com.microsoft::GatherBlockQuantized", gather_block_quantized,
-                HalfFloats::widened},
+    KernelEntry{gather_block_quantized_kind, gather_block_quantized, HalfFloats::widened},
 };
 
 }  // namespace quadrant::inline v0::interpreted

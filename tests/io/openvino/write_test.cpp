@@ -372,3 +372,33 @@ output(%y)
   REQUIRE_FALSE(files.has_value());
   CHECK(files.error().message.find("scales of more than one dimension") != std::string::npos);
 }
+
+TEST_CASE("codes that get another meaning on the way are a constant all the same") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x4xf32> = input()
+%h: tensor<4x2x!quant.uniform<i4:f16:{0:2}, {0.25, 0.5, 1.0, 2.0}>> = constant() [1, 2, 3, 4, 5, 6, 7, -8]
+%p: tensor<4x2xi4> = storage_cast(%h)
+%w: tensor<4x2x!quant.uniform<i4:f32:{0:2}, {0.25, 0.5, 1.0, 2.0}>> = storage_cast(%p)
+%r: tensor<4x2xf32> = dequantize(%w)
+%y: tensor<1x2xf32> = matmul(%x, %r)
+output(%y)
+)"));
+  CHECK(types_of(files) == Kinds{"Parameter", "Const", "Convert", "Const", "Multiply", "Const",
+                                 "Reshape", "MatMul", "Result"});
+  CHECK(has(files, R"(element_type="i4" shape="2,2,2")"));
+}
+
+TEST_CASE("a last block that is cut off has scales that a Gather repeats") {
+  const OpenVinoFiles files = files_of(graph_of(R"(graph {}
+%x: tensor<1x3xf32> = input()
+%w: tensor<3x2x!quant.uniform<u4:f32:{0:2}, {0.25:1, 0.5:2, 1.0:3, 2.0:4}>> = constant() [1, 2, 3, 4, 5, 6]
+%r: tensor<3x2xf32> = dequantize(%w)
+%y: tensor<1x2xf32> = matmul(%x, %r)
+output(%y)
+)"));
+  const Kinds kinds = types_of(files);
+  CHECK(std::ranges::count(kinds, "Gather") == 2);  // and of zero points
+  CHECK(std::ranges::count(kinds, "Maximum") == 1);
+  CHECK(has(files, R"(element_type="u4" shape="3,2")"));
+  CHECK(has(files, R"(element_type="u4" shape="2,2")"));
+}
