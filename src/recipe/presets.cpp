@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "quadrant/ir/number_format.hpp"
@@ -159,16 +160,18 @@ std::span<const Preset> presets() {
 Expected<const Preset*> find_preset(std::string_view name) {
   const auto found = std::ranges::find(presets(), name, &Preset::name);
   if (found != presets().end()) return &*found;
-  if (parse_number_format(name)) {
+  std::vector<std::string_view> names;
+  for (const Preset& preset : presets()) names.push_back(preset.name);
+  const std::string near = did_you_mean(name, names);
+  if (near.empty() && parse_number_format(name)) {
     return fail(ErrorCode::usage,
                 fmt::format("there is no preset '{0}', which is a number format: an option of the "
                             "scheme, as in NAME=weight-only,type={0}",
                             name));
   }
-  std::vector<std::string_view> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
   return fail(ErrorCode::usage,
-              fmt::format("there is no preset '{}'{}", name, did_you_mean_or_all(name, names)));
+              fmt::format("there is no preset '{}'{}", name,
+                          near.empty() ? did_you_mean_or_all(name, names) : near));
 }
 
 }  // namespace quadrant::inline v0

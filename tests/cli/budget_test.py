@@ -59,18 +59,23 @@ class BudgetTest(CompareCase):
 
     def test_what_weights_share_counts_once(self):
         """A table of what bytes stand for is in the file once, however many weights are looked up in it."""
-        def bits_of(*arguments):
-            return self.json_of("quantize", self.model, "-o", "out.onnx", *arguments)["budget"]["bits"]
-
         table, wide = ("--mix", "a=weight-only,type=nf4"), ("--mix", "b=weight-only,type=int8")
-        alone = bits_of(*table, "--target-bits", 32)
+
+        def least(*mix):
+            call = ("quantize", self.model, "-o", "out.onnx", *mix, "--target-bits", 1)
+            self.fails(IMPOSSIBLE, ["the least that there is"], *call)
+            error = self.run_command(*call).stderr.decode()
+            return float(re.search(r"([0-9.]+) bits for each weight", error)[1])
+
+        alone = least(*table)
         self.assertLess(alone, 6)  # 4.5, and 2 kB for 16 k weights
-        for mix in (table, (*table, *wide)):
-            self.assertLessEqual(bits_of(*mix, "--target-bits", round(alone + 0.001, 3)), alone + 0.001)
+        self.assertAlmostEqual(least(*table, *wide), alone, 3)
+        met = self.json_of("quantize", self.model, "-o", "out.onnx", *table, *wide, "--target-bits", alone + 0.001)
+        self.assertLessEqual(met["budget"]["bits"], alone + 0.001)
         # A quarter of the weights may have 8 bits, and as many have.
-        between = bits_of(*table, *wide, "--target-bits", alone + 1)
-        self.assertGreater(between, alone + 0.7)
-        self.assertLessEqual(between, alone + 1)
+        met = self.json_of("quantize", self.model, "-o", "out.onnx", *table, *wide, "--target-bits", alone + 1)
+        self.assertGreater(met["budget"]["bits"], alone + 0.7)
+        self.assertLessEqual(met["budget"]["bits"], alone + 1)
 
     def test_units_of_size(self):
         same = [self.quantize("--target-size", size)["budget"]
