@@ -92,6 +92,28 @@ Quantization quantization_of(Encoded encoded, const NumberFormat& format, const 
   return with_contents(format, constants);
 }
 
+// Scales that were searched for may lie so that the codes next to those that float16 does not hold
+// are far: those of the format's usual rule do not.
+Expected<void> encode_within_float16(std::span<const float> values, const Shape& shape,
+                                     const NumberFormat& format, const EncodeOptions& options,
+                                     Encoded& encoded) {
+  QUADRANT_TRY(const double more,
+               keep_within_float16(values, options.weights, shape, format, encoded));
+  encoded.error += more;
+  if (more == 0 || !options.search) return {};
+  EncodeOptions usual = options;
+  usual.search = false;
+  QUADRANT_TRY(Encoded other, encode(values, shape, format, usual));
+  QUADRANT_TRY(const double more_of_other,
+               keep_within_float16(values, options.weights, shape, format, other));
+  other.error += more_of_other;
+  if (other.error < encoded.error) {
+    other.bound = encoded.bound;
+    encoded = std::move(other);
+  }
+  return {};
+}
+
 // e M e^T, of a row of errors.
 double error_of(std::span<const double> errors, std::span<const double> moments) {
   double sum = 0;
@@ -114,7 +136,7 @@ Expected<EncodedConstant> encode_constant(const Constant& real, const NumberForm
   QUADRANT_TRY(const std::vector<float> values, read_whole(real));
   QUADRANT_TRY(Encoded encoded, encode(values, real.shape(), format, options));
   if (real.element() == ElementType::float16) {
-    QUADRANT_CHECK(keep_within_float16(values, real.shape(), format, encoded));
+    QUADRANT_CHECK(encode_within_float16(values, real.shape(), format, options, encoded));
   }
   EncodedConstant made;
   made.error = encoded.error;
@@ -173,7 +195,8 @@ Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoment
   QUADRANT_TRY(const RoundedWeights rounded,
                round_weights(values, real.shape(), format, moments, numbers, options));
   if (real.element() == ElementType::float16) {
-    QUADRANT_CHECK(keep_within_float16(values, real.shape(), format, numbers));
+    QUADRANT_CHECK(
+        keep_within_float16(values, {}, real.shape(), format, numbers).map([](double) {}));
   }
   encoded.codes =
       Constant::from_bytes(encoded.codes.element(), real.shape(), std::move(numbers.codes));

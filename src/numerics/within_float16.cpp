@@ -36,12 +36,14 @@ void put(std::int64_t code, std::span<std::byte> at) {
 
 }  // namespace
 
-Expected<void> keep_within_float16(std::span<const float> real, const Shape& shape,
-                                   const NumberFormat& format, Encoded& encoded) {
+Expected<double> keep_within_float16(std::span<const float> real, std::span<const float> weights,
+                                     const Shape& shape, const NumberFormat& format,
+                                     Encoded& encoded) {
   QUADRANT_TRY(const FormatDecoder decoder, FormatDecoder::make(format, shape, encoded));
   std::vector<float> held(real.size());
   decoder.decode(encoded.codes, 0, held);
   const Codes codes = codes_of(format.code);
+  double more = 0;
   for (std::size_t i = 0; i < real.size(); ++i) {
     if (std::fabs(held[i]) < first_infinite) continue;
     const std::span<std::byte> stored =
@@ -68,9 +70,9 @@ Expected<void> keep_within_float16(std::span<const float> real, const Shape& sha
       const double off = static_cast<double>(value) - static_cast<double>(real[i]);
       return off * off;
     };
-    encoded.error += square(best) - square(held[i]);
+    more += (square(best) - square(held[i])) * (weights.empty() ? 1 : weights[i]);
   }
-  return {};
+  return more;
 }
 
 }  // namespace quadrant::inline v0

@@ -1474,7 +1474,7 @@ def check_tied(*options):
     with scratch() as folder:
         table = array(512, 64)
         model = model_of("e = Gather(t, i) s = Transpose<perm = [1, 0]>(t) y = MatMul(e, s)", {"t": table},
-                         i=("int64", [3]))
+                         i=["int64", [3]])
         onnx.save(model, folder / "m.onnx")
         done = quadrant("convert", folder / "m.onnx", folder / "m.tflite", *options)
         assert done.returncode == 0, done.stderr

@@ -76,10 +76,7 @@ void define_names(Scope& scope, Source& source) {
   for (const Range& range : scope.outline.initializers) {
     const std::string_view name = outline_of_tensor(source.bytes(), range).name;
     if (name.empty()) invalid("an initializer without a name", {.offset = range.offset});
-    if (is_around(scope, name)) {
-      scope.hidden.insert(name);
-      continue;
-    }
+    if (is_around(scope, name)) scope.ambiguous.push_back(name);
     define(scope, name, range.offset);
     scope.initializers.insert(name);
   }

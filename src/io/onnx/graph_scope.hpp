@@ -52,9 +52,8 @@ struct Scope {
   Outline outline;
   std::unordered_map<std::string_view, Value> values;  // absent until they are made
   std::unordered_set<std::string_view> initializers;
-  /// Those of a body that are called as a value that it sees around it: ONNX forbids that, and
-  /// runtimes read the other one, so these are none.
-  std::unordered_set<std::string_view> hidden;
+  /// Those of a body that are called as a value that it sees around it, which ONNX forbids.
+  std::vector<std::string_view> ambiguous;
   std::unordered_map<std::string_view, Reference> aliases;  // what calls take and give
   std::unordered_map<std::string_view, std::string> names;  // of what a function gives
   Attributes bound;                                         // a function's, of this call

@@ -55,6 +55,7 @@ class GraphReader {
     for (const Range& part : parts) add_to(scope.outline, source_, part);
     if (scope.outer == nullptr) keep_remarks(scope);
     define_names(scope, source_);
+    tell_ambiguous(scope);
     add_inputs_and_initializers(scope);
     for (const Range& range : scope.outline.sparse_initializers) {
       add_sparse_initializer(scope, range);
@@ -138,11 +139,7 @@ class GraphReader {
       add_input(scope, position, info, range);
     }
     for (const Range& range : scope.outline.initializers) {
-      std::string_view name = outline_of_tensor(source_.bytes(), range).name;
-      if (scope.hidden.contains(name)) {
-        tell_hidden(scope, name);
-        continue;
-      }
+      std::string_view name;
       const NodeId node = add_initializer(scope, range, name);
       const auto found = listed.find(name);
       if (found == listed.end()) continue;
@@ -157,13 +154,16 @@ class GraphReader {
     }
   }
 
-  void tell_hidden(const Scope& scope, std::string_view name) {
-    if (!sink_) return;
-    sink_->report({Severity::warning,
-                   fmt::format("an initializer of '{}' is called as a value outside, which ONNX "
-                               "forbids: runtimes read the one outside, and it is left out",
-                               scope.path),
-                   {.file = source_.file()->path(), .tensor = std::string(name)}});
+  void tell_ambiguous(const Scope& scope) {
+    for (const std::string_view name : scope.ambiguous) {
+      if (!sink_) return;
+      sink_->report({Severity::warning,
+                     fmt::format("an initializer of '{}' is called as a value outside, which ONNX "
+                                 "forbids: the body's own is read here, and runtimes may read the "
+                                 "other one; rename one of them",
+                                 scope.path),
+                     {.file = source_.file()->path(), .tensor = std::string(name)}});
+    }
   }
 
   void add_input(Scope& scope, std::size_t position, const ValueInfo& info, Range range) {
