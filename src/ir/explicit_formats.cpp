@@ -307,7 +307,7 @@ class Arithmetic {
     const auto* integer = std::get_if<IntegerCode>(&level.type);
     // Scales that are to be repeated are no weights of their own, which runtimes would see in them.
     if (integer != nullptr && !is_cut_off()) return integers(shape, values, *integer);
-    if (integer != nullptr) return float_scales(shape, std::move(values));
+    if (integer != nullptr) return halves(shape, std::move(values), *integer);
     const ElementType type = std::get_if<FloatScale>(&level.type)->type;
     if (small_float(type)) return small_floats(shape, values, type);
     if (type == ElementType::float16) {
@@ -320,6 +320,14 @@ class Arithmetic {
   Value float_scales(const Shape& shape, std::vector<float> values) {
     return graph_.add_constant(name_ + "_scales",
                                make_scales(ElementType::float32, shape, std::move(values)));
+  }
+
+  // Integers as floats of as few bits as hold them.
+  Expected<Value> halves(const Shape& shape, std::vector<float> values, const IntegerCode& code) {
+    constexpr std::int64_t exact = 2048;  // up to which float16 has all
+    if (code.max > exact || code.min < -exact) return float_scales(shape, std::move(values));
+    const Constant stored = make_scales(ElementType::float16, shape, std::move(values));
+    return cast(graph_.add_constant(name_ + "_scales", stored), ElementType::float32);
   }
 
   Expected<Value> integers(const Shape& shape, const std::vector<float>& values,
