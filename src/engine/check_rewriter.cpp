@@ -450,6 +450,7 @@ class Checker {
       const Capabilities* const known = view().capabilities();
       if (known == nullptr || lost_) return;
       std::vector<TensorType> types;
+      types.reserve(promise.operands.size());
       for (const Value operand : promise.operands) types.push_back(result_of(facts_, operand).type);
       if (!known->can_emit(promise.kind, types, promise.result)) continue;
       const auto made = emit({.kind = std::string(promise.kind),

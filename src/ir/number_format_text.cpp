@@ -221,13 +221,15 @@ constexpr std::string_view codebook_prefix = "codebook:";
 std::optional<std::string> codebook_text(std::string_view name) {
   name.remove_prefix(codebook_prefix.size());
   const std::size_t end = std::min(name.find(':'), name.size());
+  const std::string_view number = name.substr(0, end);
   const std::string_view groups = name.substr(end);
   std::string_view of = "tensor";
   if (groups == ":channel") of = "channel";
   if (groups == ":group") of = "block=1024";
   int levels = 0;
-  const auto [stop, status] = std::from_chars(name.data(), name.data() + end, levels);
-  const bool is_number = status == std::errc() && stop == name.data() + end;
+  const char* const past = number.data() + number.size();
+  const auto [stop, status] = std::from_chars(number.data(), past, levels);
+  const bool is_number = status == std::errc() && stop == past;
   if (!is_number || levels < 4 || levels > 256) return std::nullopt;
   if (of == "tensor" && !groups.empty()) return std::nullopt;
   return fmt::format("table<{} x f16>[{}] : f32", levels, of);

@@ -262,7 +262,7 @@ std::optional<UnpackedWeight> unpacked_table(NodeRef lookup) {
   }
   if (shape.rank() == 2 && groups[*axis].value() == 1) {  // blocks that are rows, or columns
     type.granularity = Granularity::per_axis(1 - *axis);
-    const Shape list{*groups.element_count()};
+    const Shape list{groups.element_count().value_or(0)};
     type.scales = type.scales.reshaped(list);
     if (type.zero_points) type.zero_points = type.zero_points.reshaped(list);
   }
