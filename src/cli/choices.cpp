@@ -24,6 +24,7 @@ CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string&
 CLI::Option* add_choice(CLI::App& command, const std::string& name, int& choice,
                         const std::vector<int>& numbers, const std::string& description) {
   std::vector<std::string> words;
+  words.reserve(numbers.size());
   for (const int number : numbers) words.push_back(fmt::to_string(number));
   return command.add_option(name, choice, description)
       ->check(one_of(words))

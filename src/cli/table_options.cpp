@@ -93,6 +93,7 @@ class OptionDeclarer {
           ->type_name(std::string(spec.placeholder));
     } else {
       std::vector<std::string> words;
+      words.reserve(spec.numbers.size());
       for (const std::int64_t number : spec.numbers) words.push_back(fmt::to_string(number));
       option->check(one_of(words))->type_name(fmt::format("{}", fmt::join(words, "|")));
     }

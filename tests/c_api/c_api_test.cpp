@@ -115,12 +115,6 @@ TEST_CASE("a model is read, quantized, explained and written") {
                     }),
             "'w'"));
   CHECK(text == nullptr);
-  CHECK(has(refused(QUADRANT_USAGE,
-                    [&](quadrant_error** e) {
-                      return quadrant_explain(result, "w", static_cast<quadrant_format>(7), &text,
-                                              e);
-                    }),
-            "no format 7"));
   refused(QUADRANT_USAGE,
           [&](quadrant_error** e) { return quadrant_write(result, "out.unknown", e); });
   const std::string nowhere = files.folder / "none/out.onnx";

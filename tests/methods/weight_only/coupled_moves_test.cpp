@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <limits>
 #include <string>
 
 #include "model_text.hpp"
@@ -32,12 +34,16 @@ TEST_CASE("a chain of moves of one weight, all of them coupled, is walked once")
     for (int i = 1; i <= moves; ++i) {
       options.couplings[0].push_back(graph.find_value(fmt::format("t{}", i)));
     }
-    const auto start = std::chrono::steady_clock::now();
-    const Analysis analysis = test::value_of(analyze(graph, registry, options));
-    CHECK(analysis.plan.values.size() == static_cast<std::size_t>(moves) + 1);
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    double least = std::numeric_limits<double>::infinity();  // what else runs takes longer
+    for (int round = 0; round < 3; ++round) {
+      const auto start = std::chrono::steady_clock::now();
+      const Analysis analysis = test::value_of(analyze(graph, registry, options));
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      CHECK(analysis.plan.values.size() == static_cast<std::size_t>(moves) + 1);
+      least = std::min(least, taken.count());
+    }
+    return least;
   };
-  seconds(500);
   // Eight times as many: 8 if linear, 64 if square.
-  CHECK(seconds(8000) < 24 * seconds(1000));
+  CHECK(seconds(16000) < 24 * seconds(2000));
 }
