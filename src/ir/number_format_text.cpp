@@ -227,9 +227,8 @@ std::optional<std::string> codebook_text(std::string_view name) {
   if (groups == ":channel") of = "channel";
   if (groups == ":group") of = "block=1024";
   int levels = 0;
-  const char* const past = number.data() + number.size();
-  const auto [stop, status] = std::from_chars(number.data(), past, levels);
-  const bool is_number = status == std::errc() && stop == past;
+  const auto [stop, status] = std::from_chars(number.data(), number.data() + number.size(), levels);
+  const bool is_number = status == std::errc() && stop == number.data() + number.size();
   if (!is_number || levels < 4 || levels > 256) return std::nullopt;
   if (of == "tensor" && !groups.empty()) return std::nullopt;
   return fmt::format("table<{} x f16>[{}] : f32", levels, of);
