@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "cli"))
@@ -55,8 +56,14 @@ class MpiTest(CommandTest):
         return start
 
     def on(self, ranks, *arguments, per_rank=None, folder=None):
-        return subprocess.run(self.command(ranks, *arguments, per_rank=per_rank), cwd=folder or self.folder, env=ENVIRONMENT,
-                              capture_output=True, check=False)
+        return subprocess.run(self.command(ranks, *arguments, per_rank=per_rank), cwd=folder or self.folder,
+                              env=self.own_sessions(), capture_output=True, check=False)
+
+    def own_sessions(self):
+        """Calls that begin or end at the same time get in each other's way in Open MPI's folder for sessions."""
+        sessions = tempfile.mkdtemp(prefix="mpi")
+        self.addCleanup(shutil.rmtree, sessions, ignore_errors=True)
+        return {**ENVIRONMENT, "TMPDIR": sessions}
 
     def same_on_ranks(self, outputs, *arguments, sizes=RANKS):
         """Files and standard output of the command alone, on ranks, too. Most of the time is that of starting them: all
@@ -179,7 +186,7 @@ class MpiTest(CommandTest):
         for folder in ("here", "there"):
             start += [":"] if folder == "there" else []
             start += ["-n", "1", "-wdir", str(self.folder / folder), str(MPI), *map(str, arguments)]
-        return subprocess.run(start, env=ENVIRONMENT, capture_output=True, check=False)
+        return subprocess.run(start, env=self.own_sessions(), capture_output=True, check=False)
 
     def test_ranks_must_read_the_same_files(self):
         recipe = ('{"format": "quadrant.recipe", "version": 1, "rules": [{"scheme": "ours"}],'
@@ -213,7 +220,7 @@ class MpiTest(CommandTest):
                           per_rank=[[], own])
 
     def started(self, ranks, *arguments):
-        process = subprocess.Popen(self.command(ranks, *arguments), cwd=self.folder, env=ENVIRONMENT,
+        process = subprocess.Popen(self.command(ranks, *arguments), cwd=self.folder, env=self.own_sessions(),
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
