@@ -232,7 +232,7 @@ class WeightFinder {
   // What its form takes codes of.
   [[nodiscard]] std::vector<Value> needed(Value value) const {
     std::vector<Value> values;
-    for (const Need& need : needs(value)) {
+    for (const Need& need : needs(value).value_or(std::span<const Need>())) {
       const Request& wanted = problem_.requests[need.request];
       const bool is_made_so = selection_.produced(wanted.value) == wanted.constraint;
       if (is_made_so) values.push_back(wanted.value);
@@ -241,32 +241,27 @@ class WeightFinder {
   }
 
   // Empty where scales are the node's own, or came with it.
-  [[nodiscard]] std::span<const Need> needs(Value value) const {
+  [[nodiscard]] std::optional<std::span<const Need>> needs(Value value) const {
     const NodeRef node{&problem_.graph, value.node};
     const Choice& choice = selection_[value];
-    if (problem_.graph.constant(value.node) != nullptr) return {};
-    if (choice.cause != SelectionCause::selected) return {};
+    if (problem_.graph.constant(value.node) != nullptr) return std::nullopt;
+    if (choice.cause != SelectionCause::selected) return std::nullopt;
     const Request& request = problem_.requests[choice.request];
     const std::uint32_t scheme = problem_.requests.constraints().scheme(request.constraint);
-    if (problem_.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr) return {};
+    const bool finds_scales = problem_.registry.scheme(scheme).can_resolve();
+    if (finds_scales && find_move(node) == nullptr) return std::nullopt;
     return problem_.requests.needs(problem_.requests.alternatives(request)[choice.alternative]);
   }
 
   // Those that it does not have by what it needs.
   [[nodiscard]] Weights own(Value value) const {
     Weights weights;
-    const NodeRef node{&problem_.graph, value.node};
-    const bool is_selected = selection_[value].cause == SelectionCause::selected;
     const auto name = [&](NodeId weight) { return problem_.graph.value_name({weight, 0}); };
     if (problem_.graph.constant(value.node) != nullptr) {
-      weights.came_quantized = !is_selected;
+      weights.came_quantized = selection_[value].cause != SelectionCause::selected;
       weights.by_name.emplace(name(value.node), value.node);
-    } else if (is_selected && needs(value).empty()) {
-      const std::uint32_t scheme = problem_.requests.constraints().scheme(
-          problem_.requests[selection_[value].request].constraint);
-      const bool resolves =
-          problem_.registry.scheme(scheme).can_resolve() && find_move(node) == nullptr;
-      const NodeId moved = resolves ? NodeId{} : moved_constant(node);
+    } else if (const auto asked = needs(value); asked && asked->empty()) {
+      const NodeId moved = moved_constant({&problem_.graph, value.node});
       if (moved.is_valid()) {
         weights.by_name.emplace(name(moved), moved);
         weights.made_by.emplace(name(moved), value.node);
