@@ -154,7 +154,7 @@ def notebook_page(sources, path):
 
 def on_config(config):
     config.nav = navigation()
-    config.site_name = f"Quadrant {version()}"
+    config.extra["version_here"] = version()
     return config
 
 

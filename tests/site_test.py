@@ -1,14 +1,17 @@
 """The documentation site, which scripts/site has built, in a browser: from its folder and over http, nothing is asked of
 other machines, nothing complained about, and every page fits a phone.
 
-    python3 tests/site_test.py [FOLDER]        build/site/html unless told
+    python3 tests/site_test.py [FOLDER]        of versions; build/site/html unless told
 """
 
 import functools
 import http.server
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -17,7 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests/peers"), str(ROOT / "scripts")]
 from _browser import Browser
 
-SITE = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ROOT / "build/site/html").resolve()
+VERSIONS = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else ROOT / "build/site/html").resolve()
+VERSION = re.search(r'QUADRANT_VERSION_STRING "([^"]+)"', (ROOT / "include/quadrant/version.hpp").read_text("utf-8"))[1]
+SITE = VERSIONS / VERSION
 PHONE = {"width": 390, "height": 844}
 
 
@@ -32,18 +37,26 @@ def our_pages():
     return [page for page in pages if page.relative_to(SITE).parts[0] not in ("source", "cpp", "404.html")]
 
 
+def served(test, folder):
+    """The address of a server of the folder, for the time of a test, or of a class of tests."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=folder))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    add = test.addClassCleanup if isinstance(test, type) else test.addCleanup
+    add(server.server_close)
+    add(server.shutdown)
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
 class SiteTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=SITE))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        cls.addClassCleanup(server.server_close)
-        cls.addClassCleanup(server.shutdown)
-        cls.address = f"http://127.0.0.1:{server.server_port}/"
+        cls.versions = served(cls, VERSIONS)
+        cls.address = f"{cls.versions}{VERSION}/"
 
     def check_page(self, browser, place, start):
         browser.open(place)
-        asked = [request for request in browser.requests if not request.startswith((start, "data:", "blob:"))]
+        mine = (start, "data:", "blob:", start.removesuffix("/").rpartition("/")[0] + "/versions.js")
+        asked = [request for request in browser.requests if not request.startswith(mine)]
         self.assertEqual((asked, browser.complaints), ([], []), place)
 
     def wait_for(self, browser, expression):
@@ -101,6 +114,41 @@ class SiteTest(unittest.TestCase):
                 browser.open(self.address + "glossary.html")
                 background = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g)[0] > 128"
                 self.wait_for(browser, f"document.body.dataset.mdColorScheme == '{name}' && ({background}) == {str(scheme == 'light').lower()}")
+
+    def test_leads_to_the_newest(self):
+        with Browser() as browser:
+            for place in (self.versions, VERSIONS.as_uri()):
+                browser.open(place.removesuffix("/") + "/index.html")
+                self.wait_for(browser, f"location.href.endsWith('/{VERSION}/index.html')")
+
+    def test_versions(self):
+        """Beside one that is older, and has a page less."""
+        with tempfile.TemporaryDirectory() as name, Browser() as browser:
+            folder = pathlib.Path(name)
+            browser.look()
+            for version in (VERSION, "0.0.9", "0.0.10"):
+                shutil.copytree(SITE, folder / version, ignore=shutil.ignore_patterns("source", "cpp"))
+            for version in ("0.0.9", "0.0.10"):
+                for page in (folder / version).rglob("*.html"):
+                    page.write_text(page.read_text("utf-8").replace(f'quadrantVersions, "{VERSION}"',
+                                                                    f'quadrantVersions, "{version}"'), "utf-8")
+            (folder / "0.0.9/glossary.html").unlink()
+            subprocess.run([ROOT / "scripts/site_versions.py", folder], check=True)
+            for start in (served(self, folder), folder.as_uri() + "/"):
+                def chosen(page):
+                    browser.open(f"{start}{page}")
+                    self.assertEqual(browser.complaints, [])
+                    return browser.evaluate("[...document.querySelectorAll('.md-version__link')].map((link) => link.href)")
+
+                self.assertEqual(chosen(f"{VERSION}/glossary.html"),
+                                 [f"{start}{VERSION}/glossary.html", f"{start}0.0.10/glossary.html", f"{start}0.0.9/index.html"])
+                self.assertFalse(browser.evaluate("!!document.querySelector('.older-version')"))
+                self.assertEqual(chosen("0.0.10/schemes/weight_only.html"),
+                                 [f"{start}{version}/schemes/weight_only.html" for version in (VERSION, "0.0.10", "0.0.9")])
+                self.assertEqual(browser.evaluate("document.querySelector('.older-version a').href"),
+                                 f"{start}{VERSION}/schemes/weight_only.html")
+                shown = "document.querySelector('.md-version__current').textContent"
+                self.assertEqual(browser.evaluate(shown), "0.0.10")
 
     def test_pages_are_those_of_the_index(self):
         text = (ROOT / "docs/README.md").read_text("utf-8")

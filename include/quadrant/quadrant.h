@@ -56,7 +56,7 @@ typedef enum quadrant_code {
   QUADRANT_CANCELLED = 130
 } quadrant_code;
 
-/* "0.1.0". Lives as long as the program. */
+/* "0.2.0". Lives as long as the program. */
 const char *quadrant_version(void);
 
 /* --- Errors. Where there is not even memory for one, *error stays NULL. A NULL error has code

@@ -3,9 +3,9 @@
 
 // NOLINTBEGIN(*-macro-to-enum): the preprocessor of users, and CMake, read them
 #define QUADRANT_VERSION_MAJOR 0
-#define QUADRANT_VERSION_MINOR 1
+#define QUADRANT_VERSION_MINOR 2
 #define QUADRANT_VERSION_PATCH 0
-#define QUADRANT_VERSION_STRING "0.1.0"
+#define QUADRANT_VERSION_STRING "0.2.0"
 // NOLINTEND(*-macro-to-enum)
 
 namespace quadrant::inline v0 {

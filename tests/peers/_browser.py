@@ -110,9 +110,9 @@ class Browser:
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
 
     def open(self, path):
-        """A file, or what is at an `http:` address."""
+        """A file, or what is at an `http:` or `file:` address."""
         self.requests, self.complaints, self.loaded = [], [], 0
-        url = path if str(path).startswith("http:") else pathlib.Path(path).resolve().as_uri()
+        url = path if str(path).startswith(("http:", "file:")) else pathlib.Path(path).resolve().as_uri()
         self.call("Page.navigate", url=url)
         while not self.loaded:
             self.receive()
