@@ -14,7 +14,6 @@
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/round_weights.hpp"
 #include "session.hpp"
 #include "support/near_names.hpp"
 
@@ -394,20 +393,6 @@ void check_kind(std::string_view kind, const GraphView& graph) {
   for (const Operation& row : operations()) names.push_back(row.kind);
   for (const Operation& row : graph.operations()) names.push_back(row.kind);
   refuse_call(message + did_you_mean(kind, names));
-}
-
-nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,
-                 std::int64_t block_axis) {
-  const Constant real = constant_of(array);
-  const NumberFormat parsed = value_of(parse_number_format(format, {axis, block_axis}));
-  std::optional<Expected<EncodedConstant>> made;
-  {
-    const nb::gil_scoped_release no_gil;
-    made.emplace(encode_constant(real, parsed));
-  }
-  const EncodedConstant encoded = value_of(*std::move(made));
-  return nb::make_tuple(to_python(encoded.codes, value_of(encoded.codes.read())),
-                        CodesType{encoded.quantization});
 }
 
 CodesType uniform(const std::string& storage, const std::string& expressed,

@@ -142,10 +142,6 @@ class Hook : public std::enable_shared_from_this<Hook> {
 /// graph knows. Those of other domains than ONNX's own, `onnx.domain::Name`, are anyone's.
 void check_kind(std::string_view kind, const GraphView& graph);
 
-/// An array in a number format: `(codes, type)`. Reads no graph. Throws a Failure.
-[[nodiscard]] nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,
-                               std::int64_t block_axis);
-
 /// Uniform codes of axis `axis`, in blocks of `block_size` where that is not 0; without an axis:
 /// one scale for all. Throws a Failure for what is no type, whatever the shape.
 [[nodiscard]] CodesType uniform(const std::string& storage, const std::string& expressed,

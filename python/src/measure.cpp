@@ -19,6 +19,7 @@
 #include "quadrant/runtime/interpreter.hpp"
 #include "recipe/node_names.hpp"
 #include "recipe/typed_recipe.hpp"
+#include "runtime.hpp"
 
 namespace quadrant::python {
 namespace {
@@ -110,7 +111,7 @@ Dict Statistics::of(const std::string& name) const {
 }
 
 Statistics calibrate(Session& session, const Model& model, const Samples& samples,
-                     const std::vector<std::string>& values) {
+                     const std::vector<std::string>& values, nb::handle runtime) {
   return session.run([&](const RunContext& context) -> Expected<Statistics> {
     const Graph& graph = *model.graph;
     CalibrateOptions options{.executor = context.executor, .sink = context.sink};
@@ -119,9 +120,9 @@ Statistics calibrate(Session& session, const Model& model, const Samples& sample
       for (const Value value : found.values) options.values.push_back({value});
     }
     QUADRANT_TRY(const auto data, open_samples(samples.inputs(), graph, context));
-    const Interpreter interpreter({}, context.run_memory);
+    const auto by = runtime_of(session, runtime, model.path, context);
     QUADRANT_TRY(StatisticsTable table,
-                 in_file(quadrant::calibrate(graph, interpreter, *data, options), model.path));
+                 in_file(quadrant::calibrate(graph, *by, *data, options), model.path));
     table.model = std::filesystem::path(model.path).filename().string();
     QUADRANT_TRY(table.model_hash, model_hash(graph, context.executor));
     return Statistics{std::move(table)};
@@ -129,15 +130,17 @@ Statistics calibrate(Session& session, const Model& model, const Samples& sample
 }
 
 Dict compare(Session& session, const Model& first, const Model& second, const Samples& samples,
-             bool layers, const std::optional<std::vector<std::int64_t>>& labels) {
+             bool layers, const std::optional<std::vector<std::int64_t>>& labels,
+             nb::handle runtime) {
   const Comparison comparison = session.run([&](const RunContext& context) -> Expected<Comparison> {
     CompareOptions options{
         .layers = layers, .executor = context.executor, .sink = context.sink, .labels = labels};
     if (!first.path.empty()) options.names.first = first.path;
     if (!second.path.empty()) options.names.second = second.path;
     QUADRANT_TRY(const auto data, open_samples(samples.inputs(), *first.graph, context));
-    const Interpreter interpreter({}, context.run_memory);
-    return quadrant::compare(*first.graph, *second.graph, interpreter, *data, options);
+    const std::string no_file;  // errors do not say which of the two models they are of
+    const auto by = runtime_of(session, runtime, no_file, context);
+    return quadrant::compare(*first.graph, *second.graph, *by, *data, options);
   });
   nb::dict made;
   made["samples"] = comparison.samples;

@@ -29,13 +29,14 @@ struct Statistics {
   [[nodiscard]] Dict of(const std::string& name) const;
 };
 
-/// `values` empty: all that are real numbers.
+/// `values` empty: all that are floats. `runtime`: see `runtime_of`.
 [[nodiscard]] Statistics calibrate(Session& session, const Model& model, const Samples& samples,
-                                   const std::vector<std::string>& values);
+                                   const std::vector<std::string>& values, nb::handle runtime);
 
 [[nodiscard]] Dict compare(Session& session, const Model& first, const Model& second,
                            const Samples& samples, bool layers,
-                           const std::optional<std::vector<std::int64_t>>& labels);
+                           const std::optional<std::vector<std::int64_t>>& labels,
+                           nb::handle runtime);
 
 /// Why `second` is worse, the worst cause first. `calibration`: of remedies; empty: `samples`.
 [[nodiscard]] Dict diagnose(Session& session, const Model& first, const Model& second,

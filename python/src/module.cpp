@@ -14,6 +14,7 @@
 #include "job.hpp"
 #include "measure.hpp"
 #include "model.hpp"
+#include "moments.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
@@ -247,9 +248,25 @@ void bind_measuring(nb::module_& m) {
       .def("merge",
            [](Statistics& self, const Statistics& other) { self.table.merge(other.table); })
       .def_prop_ro("samples", [](const Statistics& self) { return self.table.samples; });
-  m.def("calibrate", &calibrate, "session"_a, "model"_a, "samples"_a, "values"_a);
+  m.def("calibrate", &calibrate, "session"_a, "model"_a, "samples"_a, "values"_a,
+        "runtime"_a.none());
+  nb::class_<WeightMoments>(m, "WeightMoments")
+      .def("mean", &WeightMoments::mean)
+      .def("places", &WeightMoments::places)
+      .def("counts", &WeightMoments::counts);
+  nb::class_<Moments>(m, "Moments")
+      .def_static("parse", &Moments::parse)
+      .def("print", &Moments::print)
+      .def("names", &Moments::names)
+      .def("of", &Moments::of)
+      .def("left", &Moments::left)
+      .def("merge",
+           [](Moments& self, const Moments& other) { value_of(self.table.merge(other.table)); })
+      .def_prop_ro("samples", [](const Moments& self) { return self.table.samples; });
+  m.def("second_moments", &second_moments, "session"_a, "model"_a, "samples"_a, "only"_a,
+        "runtime"_a.none());
   m.def("compare", &compare, "session"_a, "first"_a, "second"_a, "samples"_a, "layers"_a,
-        "labels"_a.none());
+        "labels"_a.none(), "runtime"_a.none());
   m.def("diagnose", &diagnose, "session"_a, "first"_a, "second"_a, "samples"_a, "calibration"_a,
         "most"_a, "remedies"_a);
   m.def("sensitivity", &sensitivity, "session"_a, "model"_a, "job"_a, "samples"_a, "cache"_a);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "encode.hpp"
 #include "hook.hpp"
 #include "scheme.hpp"
 
@@ -19,7 +20,8 @@ void bind_schemes(nb::module_& m) {
   nb::class_<CodesType>(m, "CodesType").def("describe", &describe);
   m.def("uniform", &uniform, "storage"_a, "expressed"_a, "axis"_a.none(), "block_size"_a, "range"_a,
         "scales"_a, "zero_points"_a.none());
-  m.def("encode", &encode, "array"_a, "format"_a, "axis"_a, "block_axis"_a);
+  m.def("encode", &encode, "array"_a, "format"_a, "axis"_a, "block_axis"_a, nb::kw_only(),
+        "table"_a.none(), "moments"_a.none(), "rounding"_a);
 
   nb::class_<Node>(m, "Node")
       .def_prop_ro("id", &Node::id)

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <ranges>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -15,11 +14,11 @@
 #include "adapters/openvino/recurrent_layers.hpp"
 #include "adapters/openvino/tensors.hpp"
 #include "io/openvino/names.hpp"
-#include "ir/regions.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/io/openvino.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "runtime/watched_values.hpp"
 
 namespace quadrant::inline v0::openvino {
 namespace {
@@ -69,28 +68,16 @@ Value as_output(Graph& graph, Value value) {
   return add_cast(graph, value, std::move(type));
 }
 
-/// Makes `outputs` the outputs of the graph, and drops what they do not need: OpenVINO reads all
-/// that is there. Both sides get their interface types. Returns which of the inputs stay.
-Expected<std::vector<std::size_t>> keep_only(Graph& graph, const std::vector<Value>& outputs) {
-  for (const NodeId output : std::vector(graph.outputs().begin(), graph.outputs().end())) {
-    graph.erase(output);
-  }
-  for (const Value value : outputs) {
-    const Value output = as_output(graph, value);
-    graph.add_output(std::string(graph.value_name(output)), output);
-  }
+/// Only what `outputs` need stays: OpenVINO reads all that is there. Both sides get their interface
+/// types. Returns which of the inputs stay.
+Expected<std::vector<std::size_t>> keep_for(Graph& graph, const std::vector<Value>& outputs) {
+  std::vector<Value> given;
+  given.reserve(outputs.size());
+  for (const Value value : outputs) given.push_back(as_output(graph, value));
   const std::vector<NodeId> inputs(graph.inputs().begin(), graph.inputs().end());
-  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
-  for (const NodeId node : std::views::reverse(order)) {
-    const bool stays = graph.kind(node) == ops::Output::kind ||
-                       graph.kind(node) == regions::input_kind;  // which a body has unread, too
-    if (!stays && graph.uses(node).empty()) graph.erase(node);
-  }
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!graph.contains(inputs[i])) continue;
+  QUADRANT_TRY(std::vector<std::size_t> kept, keep_only(graph, given));
+  for (const std::size_t i : kept) {
     graph.set_type({inputs[i]}, with_interface_type(graph.type({inputs[i]})));
-    kept.push_back(i);
   }
   return kept;
 }
@@ -180,7 +167,7 @@ Expected<void> check_count(const Library& library, const ov_compiled_model_t& mo
 
 Expected<CompiledModel> compile(const Library& library, const ov_core_t& core, Graph graph,
                                 const std::vector<Value>& outputs) {
-  QUADRANT_TRY(std::vector<std::size_t> inputs, keep_only(graph, outputs));
+  QUADRANT_TRY(std::vector<std::size_t> inputs, keep_for(graph, outputs));
   QUADRANT_TRY(const TemporaryFolder folder, TemporaryFolder::make());
   QUADRANT_TRY(const std::string path, write(std::move(graph), folder));
   QUADRANT_TRY(const Handle<ov_model_t> model,

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -11,8 +10,7 @@
 #include "adapters/openvino/compile.hpp"
 #include "adapters/openvino/library.hpp"
 #include "adapters/openvino/tensors.hpp"
-#include "ir/regions.hpp"
-#include "quadrant/ir/ops.hpp"
+#include "runtime/watched_values.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -58,12 +56,6 @@ class Requests {
   std::vector<Handle<ov_infer_request_t>> idle_;
 };
 
-/// Where values that were asked for come from, with their indices in the list of them.
-struct Watch {
-  std::size_t source = 0;  ///< index of the input, constant or output
-  std::size_t index = 0;
-};
-
 class OpenVinoModel final : public ModelExecutor {
  public:
   OpenVinoModel(const Graph& graph, const Library& library, std::shared_ptr<const void> engine)
@@ -74,47 +66,21 @@ class OpenVinoModel final : public ModelExecutor {
                                    TensorObserver observe) const override;
 
  private:
-  Expected<void> sort(std::span<const Value> watched);
   Expected<void> compute(ov_infer_request_t& request, std::span<const Tensor> inputs) const;
   [[nodiscard]] Expected<Tensor> output(const ov_infer_request_t& request, std::size_t index) const;
 
   const Graph& graph_;
   const Library& library_;
   std::shared_ptr<const void> engine_;  // outlives what it made
-  std::vector<Watch> watched_inputs_;
-  std::vector<std::pair<Tensor, std::size_t>> constants_;
-  std::vector<Value> outputs_;  // distinct
-  std::vector<Watch> watched_outputs_;
+  WatchedValues watched_;
   openvino::CompiledModel compiled_{{nullptr, nullptr}, {}};
   std::unique_ptr<Requests> requests_;  // null where nothing is computed
 };
 
-// Inputs and constants need no OpenVINO.
-Expected<void> OpenVinoModel::sort(std::span<const Value> watched) {
-  QUADRANT_TRY(const Regions regions, Regions::find(graph_));
-  std::map<Value, std::size_t> places;
-  for (std::size_t i = 0; i < graph_.inputs().size(); ++i) places[{graph_.inputs()[i]}] = i;
-  for (std::size_t index = 0; index < watched.size(); ++index) {
-    const Value value = watched[index];
-    if (const Constant* constant = graph_.constant(value.node)) {
-      QUADRANT_TRY(Tensor tensor, Tensor::from_constant(*constant));
-      constants_.emplace_back(std::move(tensor), index);
-      continue;
-    }
-    // What is in the body of a loop or a branch is no output that OpenVINO can have.
-    if (regions.of(value.node) != Regions::model) continue;
-    const auto [place, is_new] = places.try_emplace(value, outputs_.size());
-    if (is_new) outputs_.push_back(value);
-    const bool is_input = graph_.kind(value.node) == ops::Input::kind;
-    (is_input ? watched_inputs_ : watched_outputs_).push_back({place->second, index});
-  }
-  return {};
-}
-
 Expected<void> OpenVinoModel::prepare(const ov_core_t& core, std::span<const Value> watched) {
-  QUADRANT_CHECK(sort(watched));
-  if (outputs_.empty()) return {};
-  QUADRANT_TRY(compiled_, openvino::compile(library_, core, graph_, outputs_));
+  QUADRANT_TRY(watched_, WatchedValues::find(graph_, watched));
+  if (watched_.computed().empty()) return {};
+  QUADRANT_TRY(compiled_, openvino::compile(library_, core, graph_, watched_.computed()));
   requests_ = std::make_unique<Requests>(library_, compiled_.model.get());
   return {};
 }
@@ -136,7 +102,7 @@ Expected<Tensor> OpenVinoModel::output(const ov_infer_request_t& request, std::s
       const Handle<ov_tensor_t> given,
       library_.make("give an output", library_.ov_tensor_free,
                     library_.ov_infer_request_get_output_tensor_by_index, &request, index));
-  const Value value = outputs_[index];
+  const Value value = watched_.computed()[index];
   auto tensor = openvino::from_openvino(library_, *given, graph_.type(value).element);
   if (!tensor) tensor.error().place.tensor = graph_.value_name(value);
   return tensor;
@@ -144,18 +110,13 @@ Expected<Tensor> OpenVinoModel::output(const ov_infer_request_t& request, std::s
 
 Expected<void> OpenVinoModel::run(std::span<const Tensor> inputs, TensorObserver observe) const {
   QUADRANT_CHECK(check_inputs(graph_, inputs));
-  for (const Watch& watch : watched_inputs_) {
-    QUADRANT_CHECK(observe(watch.index, inputs[watch.source]));
-  }
-  for (const auto& [tensor, index] : constants_) QUADRANT_CHECK(observe(index, tensor));
+  QUADRANT_CHECK(watched_.give_known(inputs, observe));
   if (!requests_) return {};
 
   QUADRANT_TRY(Handle<ov_infer_request_t> request, requests_->take());
   QUADRANT_CHECK(compute(*request, inputs));  // one that failed is not used again
-  for (const Watch& watch : watched_outputs_) {
-    QUADRANT_TRY(const Tensor tensor, output(*request, watch.source));
-    QUADRANT_CHECK(observe(watch.index, tensor));
-  }
+  QUADRANT_CHECK(
+      watched_.give_computed([&](std::size_t i) { return output(*request, i); }, observe));
   requests_->give_back(std::move(request));
   return {};
 }

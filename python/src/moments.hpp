@@ -1,0 +1,45 @@
+// Second moments of what weights are multiplied by.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+#include "model.hpp"
+#include "quadrant/calibration/second_moments.hpp"
+#include "samples.hpp"
+
+namespace quadrant::python {
+
+/// Of one weight.
+struct WeightMoments {
+  SecondMoments moments;
+
+  /// [matrices, columns, columns]
+  [[nodiscard]] Array mean() const;
+  /// [matrices, rows, columns]
+  [[nodiscard]] Array places() const;
+  /// [matrices]
+  [[nodiscard]] std::vector<std::int64_t> counts() const;
+};
+
+struct Moments {
+  SecondMomentsTable table;
+
+  /// Throws for a file of grids.
+  [[nodiscard]] static Moments parse(nb::bytes contents);
+  [[nodiscard]] nb::bytes print() const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  /// Throws a KeyError where there is none.
+  [[nodiscard]] WeightMoments of(const std::string& name) const;
+  /// Weights without, and why.
+  [[nodiscard]] Dict left() const;
+};
+
+/// `only`: names of weights; empty: all.
+[[nodiscard]] Moments second_moments(Session& session, const Model& model, const Samples& samples,
+                                     const std::vector<std::string>& only, nb::handle runtime);
+
+}  // namespace quadrant::python
