@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What each word of --effort brings, and what its parts do: outputs on samples that nothing was fitted on,
-into docs/effort.md.
+into docs/rounding.md.
 
     .venv/bin/python scripts/effort_table.py                        the example models
     .venv/bin/python scripts/effort_table.py --models DIR --inputs DIR --table public
@@ -17,7 +17,7 @@ import accuracy_table as tables
 from model_table import Row, ROOT, gains_over_first, write_table
 from static_affine import decibels, fewer_where_large, prepared
 
-PAGE = ROOT / "docs" / "effort.md"
+PAGE = ROOT / "docs" / "rounding.md"
 BLOCKS = ("--scheme", "weight-only", "--bits", "4", "--block-size", "32", "--asymmetric")
 SETTINGS = {
     "4 bits, channels": ("--scheme", "weight-only", "--bits", "4"),
@@ -69,4 +69,4 @@ def measure(options, model, folder):
 
 
 if __name__ == "__main__":
-    write_table(__doc__, PAGE, HEADER, measure, closing=gains_over_first(EFFORTS))
+    write_table(__doc__, PAGE, HEADER, measure, name="{} effort", closing=gains_over_first(EFFORTS))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares what --gain latency predicts with what ONNX Runtime takes, and writes the ratios into
-docs/latency.md.
+docs/selection.md.
 
     .venv/bin/python scripts/latency_table.py                     the example models
     .venv/bin/python scripts/latency_table.py --models DIR --inputs DIR --table public
@@ -21,7 +21,7 @@ from int8_speed_table import CALIBRATION_SAMPLES, fastest
 from model_table import ROOT, Row, write_table
 from static_affine import by_quadrant, prepared
 
-PAGE = ROOT / "docs" / "latency.md"
+PAGE = ROOT / "docs" / "selection.md"
 SETTINGS = {"uint8": ("--unsigned-activations",), "int8": ()}
 HEADER = ("model", "setting", "predicted", "measured", "measured, by `operations`")
 
@@ -72,4 +72,4 @@ def measure(options, model, folder):
 
 
 if __name__ == "__main__":
-    write_table(__doc__, PAGE, HEADER, measure)
+    write_table(__doc__, PAGE, HEADER, measure, name="{} latency")

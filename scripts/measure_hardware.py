@@ -5,7 +5,7 @@
 
 Tiny models of one operation each run on one thread; the fastest of many runs counts, so that whatever
 else runs on the machine matters little, and numbers have two digits. What they mean and what they are
-good for: docs/latency.md.
+good for: docs/selection.md.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Gives float models budgets of size and writes what becomes of their outputs into docs/schemes/mixed.md.
+"""Gives float models budgets of size and writes what becomes of their outputs into docs/budgets.md.
 
     .venv/bin/python scripts/target_bits_table.py [--models DIR ... --inputs DIR]
 
@@ -19,7 +19,7 @@ import numpy as np
 from accuracy_table import run, samples_of, session_of, sqnr
 from model_table import ROOT, add_arguments, float_models, markdown_table, replace_between
 
-PAGE = ROOT / "docs" / "schemes" / "mixed.md"
+PAGE = ROOT / "docs" / "budgets.md"
 SIGNED = ("--bits", "4", "--signed-scale", "--clip", "mse", "--scales", "float16", "--block-size")
 UNIFORM = {size: (*SIGNED, str(size)) for size in (64, 32, 16)}
 RULES = ("uniform", "lowest-error", "hull", "search")

@@ -137,7 +137,7 @@ def compare(
 class Diagnosis(list[dict[str, Any]]):
     """Why a quantized model is worse than the float one: a dict for each cause, the worst first.
 
-    Each has ``name`` (of a value, a weight or an operation), ``kind`` (see docs/diagnose.md), ``is_weight``, ``found``,
+    Each has ``name`` (of a value, a weight or an operation), ``kind`` (see docs/compare.md), ``is_weight``, ``found``,
     a sentence, ``share`` of the error at the worst output that it makes alone, or None, and ``remedy``: None, or a dict
     with the ``recipe`` that was tried, a dict for `quantize`, and ``sqnr_db``, what that gave.
 

@@ -31,7 +31,7 @@ void declare(CLI::App& command, DataOptions& options) {
       command
           .add_option("--data", options.path,
                       "Samples: a folder of .npz, .npy, .pb, .raw or folders, or input_list.txt "
-                      "(docs/formats/data.md), or one of these files")
+                      "(docs/calibration.md), or one of these files")
           ->type_name("PATH");
   CLI::Option* random =
       command.add_option("--random", options.random, "This many samples of random numbers instead")

@@ -298,7 +298,7 @@ class DiagnoseTest(DiagnoseCase):
 
     def test_page_shows_what_is_printed(self):
         """All but digits, of which another processor may round the last ones."""
-        page = (EXAMPLES.parents[1] / "docs" / "diagnose.md").read_text(encoding="utf-8")
+        page = (EXAMPLES.parents[1] / "docs" / "compare.md").read_text(encoding="utf-8")
         block = page.split("$ quadrant ", 1)[1].split("\n```", 1)[0]
         first, rest = block.split("\n$ quadrant ", 1)
         second, shown = rest.split("\n", 1)

@@ -56,7 +56,8 @@ inline constexpr std::array columns{
     ColumnText{Column::onnx, "ONNX", "Files of ONNX hold it: written, and read back."},
     ColumnText{Column::tflite, "TFLite", "The same of [TFLite](formats/tflite.md)."},
     ColumnText{Column::openvino, "OpenVINO", "The same of [OpenVINO](formats/openvino.md)'s IR."},
-    ColumnText{Column::mlir, "MLIR", "[MLIR](formats/mlir.md) modules, which are written alone."},
+    ColumnText{Column::mlir, "MLIR",
+               "[MLIR](mlir.md#modules-from-other-formats) modules, which are written alone."},
 };
 
 enum class State : std::uint8_t {

@@ -1,5 +1,5 @@
 // Runs models with OpenVINO (https://docs.openvino.ai), for those that are too large for the
-// Interpreter. docs/adapters/openvino.md says what is different.
+// Interpreter. docs/interpreter.md says what is different.
 #pragma once
 
 #include <memory>

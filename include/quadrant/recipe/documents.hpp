@@ -36,7 +36,7 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<Plan> parse_plan(std::string_view text);
 
 // Hardware profiles as JSON: scripts/measure_hardware.py writes them, people may too.
-// docs/latency.md describes them.
+// docs/selection.md describes them.
 //
 //   {
 //     "format": "quadrant.hardware",

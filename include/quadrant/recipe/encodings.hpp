@@ -106,7 +106,7 @@ struct TensorEncoding {
 // The encodings of a model's tensors, by name, as AIMET exports them and QNN's converter takes
 // them.
 
-/// docs/formats/encodings.md says what each can express.
+/// docs/encodings.md says what each can express.
 enum class EncodingsVersion : std::uint8_t { v0_6_1, v1_0_0, v2_0_0 };
 
 /// `0.6.1`
@@ -146,7 +146,7 @@ struct EncodingsFile {
 [[nodiscard]] Expected<PrescribedEncodings> prescribed_encodings(const EncodingsFile& file);
 
 // Encodings as JSON, of versions 0.6.1, 1.0.0 and 2.0.0 of AIMET's format, which is that of the
-// overrides of QNN's and SNPE's converters. docs/formats/encodings.md describes them.
+// overrides of QNN's and SNPE's converters. docs/encodings.md describes them.
 
 /// What goes with the text that is read.
 struct EncodingsSource {

@@ -1,4 +1,4 @@
-"""The scripts of docs/slurm.md, in a Slurm of this machine alone that the test starts: the bytes of the command without.
+"""The scripts of docs/scaling.md, in a Slurm of this machine alone that the test starts: the bytes of the command without.
 
     python3 tests/adapters/mpi/slurm_test.py path/to/quadrant     or with the path in $QUADRANT
 
@@ -21,7 +21,7 @@ import mpi_test
 from mpi_test import ENVIRONMENT, MPI
 
 ROOT = pathlib.Path(os.environ.get("SLURM_ROOT", "/"))
-PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "slurm.md"
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "scaling.md"
 PLUGINS = ROOT / "usr/lib/x86_64-linux-gnu/slurm-wlm"
 CONFIGURATION = """ClusterName=one
 SlurmctldHost={host}(127.0.0.1)
