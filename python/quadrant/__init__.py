@@ -23,6 +23,7 @@ from . import _quadrant, scheme
 from ._errors import Error, QuadrantWarning
 from ._measure import Comparison, Diagnosis, Optimized, calibrate, compare, diagnose, optimize, run, sensitivity
 from ._model import Model, Port, Weights, Written, read
+from ._moments import SecondMoments, WeightMoments, second_moments
 from ._pareto import Pareto, ParetoPoint, pareto
 from ._quantize import Report, Result, convert, quantize
 from ._statistics import Statistics
@@ -64,7 +65,9 @@ __all__ = [
     "QuadrantWarning",
     "Report",
     "Result",
+    "SecondMoments",
     "Statistics",
+    "WeightMoments",
     "Weights",
     "Written",
     "calibrate",
@@ -80,6 +83,7 @@ __all__ = [
     "read",
     "run",
     "scheme",
+    "second_moments",
     "sensitivity",
     "__version__",
 ]

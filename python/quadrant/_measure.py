@@ -13,6 +13,7 @@ from . import _quadrant
 from ._arrays import Array, unpacked
 from ._model import Model, ModelLike, Written, read
 from ._quantize import Recipe, _list, calibrated, job_of
+from ._runtime import Runtime, adapted
 from ._samples import Sample, SamplesLike, packed_sample, samples_of
 from ._session import Progress, Settings, session_of
 from ._statistics import Statistics
@@ -55,6 +56,7 @@ def calibrate(
     samples: SamplesLike,
     *,
     values: Sequence[str] = (),
+    runtime: Runtime | None = None,
     threads: int = 0,
     progress: Progress = False,
     run_memory: int | None = None,
@@ -63,16 +65,33 @@ def calibrate(
 ) -> Statistics:
     """Runs a model on samples and keeps what values occur: `quantize` takes it for ``calibration``.
 
+    By another runtime::
+
+        def by_onnxruntime(contents, values):
+            session = onnxruntime.InferenceSession(contents)
+            return lambda sample: session.run(values, sample)
+
+        statistics = qd.calibrate("model.onnx", samples, runtime=by_onnxruntime)
+
     Args:
-        values: Names of what to watch; none: all values that are real numbers.
+        values: Names of what to watch; none: all values that are floats.
+        runtime: What runs the model in place of the interpreter. It is called with the bytes of an ONNX file, of the
+            model with those values as outputs, and their names, and gives what runs one sample: a function of a dict of
+            arrays by the names of inputs, which gives arrays in the order of the names, or a dict. So it may as well run
+            the model that the file was made of, in torch say. It may be called by several threads at a time, and
+            ``threads=1`` says by one.
 
     The others are as for `quantize`.
+
+    Raises:
+        Error: What a runtime raises comes out as it is; values that are missing, or of other types or shapes than the
+            model says, are ``usage``.
     """
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     handle = read(model)._handle
     with session_of(settings) as session:
         data = samples_of(session, handle, samples, settings)
-        return Statistics(_quadrant.calibrate(session, handle, data, list(values)))
+        return Statistics(_quadrant.calibrate(session, handle, data, list(values), adapted(runtime)))
 
 
 class Comparison(list[dict[str, Any]]):
@@ -110,6 +129,7 @@ def compare(
     *,
     layers: bool = False,
     labels: Sequence[int] | Array | None = None,
+    runtime: Runtime | None = None,
     threads: int = 0,
     progress: Progress = False,
     run_memory: int | None = None,
@@ -124,6 +144,7 @@ def compare(
         samples: As for `quantize`.
         layers: Compare inner values, too.
         labels: Which classes are right: an integer for each row of scores of all samples, in order.
+        runtime: What runs both models, as for `calibrate`.
 
     The others are as for `quantize`.
     """
@@ -131,7 +152,7 @@ def compare(
     a, b = read(first)._handle, read(second)._handle
     with session_of(settings) as session:
         data = samples_of(session, a, samples, settings)
-        return Comparison(_quadrant.compare(session, a, b, data, layers, _labels(labels)))
+        return Comparison(_quadrant.compare(session, a, b, data, layers, _labels(labels), adapted(runtime)))
 
 
 class Diagnosis(list[dict[str, Any]]):

@@ -10,6 +10,7 @@ import numpy as np
 from . import _quadrant
 from ._arrays import _ELEMENTS, _PLAIN, Array, Packed, dtype_name, packed, unpacked
 from ._errors import Error
+from ._moments import WeightMoments
 
 
 def element_of(dtype: object) -> str:
@@ -162,19 +163,40 @@ def _range(dtype: str) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
-def encode(array: Array, format: str, *, axis: int = 0, block_axis: int = 1) -> tuple[Array, QuantizedType]:
+def encode(
+    array: Array,
+    format: str,
+    *,
+    axis: int = 0,
+    block_axis: int = 1,
+    table: Array | None = None,
+    moments: WeightMoments | None = None,
+    rounding: str = "descent",
+) -> tuple[Array, QuantizedType]:
     """Codes of least squared error in a number format, by the library: ``"nf4"``, ``"i4 * f16[block=32] : f32"``.
 
     Args:
         array: Of floats.
         format: As ``type=`` of weight-only takes it; ``channel`` in it is ``axis``, blocks lie along ``block_axis``.
             Both count as numpy's do, -1 is the last.
+        table: Of a format whose table is stored, ``"codebook:16"`` say: the values, in place of those that are found.
+        moments: What the array, a weight, is multiplied by (`quadrant.second_moments`): codes of least error at the
+            results of its layer, or near it, in place of least error in the weight.
+        rounding: How, with moments: ``"nearest"``, ``"weighted"``, ``"feedback"``, ``"descent"``; each does what those
+            in front do, and is never worse.
 
     Returns:
         The codes, of the array's shape, and what they stand for.
+
+    Raises:
+        Error: ``impossible`` for moments of another weight, a table of another size, or what no format holds.
     """
     axis, block_axis = (each + array.ndim if -array.ndim <= each < 0 else each for each in (axis, block_axis))
-    codes, handle = _quadrant.encode(packed(array, element_of(array.dtype)), format, axis, block_axis)
+    values = None if table is None else packed(np.asarray(table, np.float32), "f32")
+    given = None if moments is None else moments._handle
+    codes, handle = _quadrant.encode(
+        packed(array, element_of(array.dtype)), format, axis, block_axis, table=values, moments=given, rounding=rounding
+    )
     return unpacked(codes), QuantizedType._of(handle)
 
 

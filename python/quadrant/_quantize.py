@@ -16,6 +16,7 @@ from typing import Any
 from . import _quadrant
 from ._errors import Error
 from ._model import Model, ModelLike, Written, read
+from ._moments import SecondMoments
 from ._samples import SamplesLike, samples_of
 from ._session import Progress, Settings, session_of
 from ._statistics import Statistics
@@ -154,15 +155,18 @@ def calibrated(
     session: _quadrant.Session,
     job: _quadrant.Job,
     model: Model,
-    calibration: SamplesLike | Statistics | None,
+    calibration: SamplesLike | Statistics | SecondMoments | None,
     settings: Settings,
 ) -> Iterator[None]:
-    """Gives the job its samples, or its statistics, which the library takes as a file."""
-    if isinstance(calibration, Statistics):
+    """Gives the job its samples, or what was gathered of some, which the library takes as a file."""
+    if isinstance(calibration, (Statistics, SecondMoments)):
         with tempfile.TemporaryDirectory() as name:
-            file = Path(name) / "statistics.json"
+            file = Path(name) / "gathered.json"  # by which the library knows statistics
             calibration.save(file)
-            job.set_samples(_quadrant.Samples.of_path(str(file)))
+            if isinstance(calibration, Statistics):
+                job.set_samples(_quadrant.Samples.of_path(str(file)))
+            else:
+                job.set_moments(str(file))
             yield
         return
     if calibration is not None:
@@ -176,7 +180,7 @@ def quantize(
     *,
     preset: str | None = None,
     recipe: Recipe | None = None,
-    calibration: SamplesLike | Statistics | None = None,
+    calibration: SamplesLike | Statistics | SecondMoments | None = None,
     encodings: str | os.PathLike[str] | None = None,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
@@ -212,7 +216,7 @@ def quantize(
         calibration: Samples: dicts with an array for each input of the model, by its name, of its type and shape; a
             sequence is read sample by sample, from any thread, another iterable at once. Or the path of a folder of
             .npz, .npy and the like. static-affine finds ranges of activations on them, weight-only rounds weights by
-            them. Of static-affine also `Statistics`, or their .json file.
+            them. Of static-affine also `Statistics`, or their .json file; of weight-only also `SecondMoments`.
         encodings: Of static-affine: a file of encodings, as AIMET exports them, that count instead of what would be
             found.
         include: Regular expressions: nothing else is quantized than what they match, by names of nodes and weights.

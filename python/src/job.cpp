@@ -95,6 +95,7 @@ RunRequest Job::request(const std::string& model) const {
                      .owns_hardware = owns_hardware_,
                      .destination = destination_};
   request.inputs.encodings = encodings_;
+  request.inputs.moments = moments_;
   return request;
 }
 

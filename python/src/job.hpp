@@ -38,6 +38,7 @@ class Job {
   void set_destination(const std::string& path, const std::string& target, bool coded_borders);
   void set_samples(Samples samples) { samples_ = std::move(samples); }
   void set_encodings(std::string path) { encodings_ = std::move(path); }
+  void set_moments(std::string path) { moments_ = std::move(path); }
 
   [[nodiscard]] const Samples& samples() const noexcept { return samples_; }
   [[nodiscard]] const Recipe& recipe() const noexcept { return recipe_.recipe; }
@@ -50,6 +51,7 @@ class Job {
   std::size_t own_excludes_ = 0;
   Samples samples_;
   std::string encodings_;
+  std::string moments_;
   bool owns_hardware_ = false;
   Destination destination_;
 };

@@ -223,7 +223,8 @@ void bind_jobs(nb::module_& m) {
       .def("add_scope", &Job::add_scope, "include"_a, "exclude"_a)
       .def("set_destination", &Job::set_destination, "path"_a, "target"_a, "coded_borders"_a)
       .def("set_samples", &Job::set_samples)
-      .def("set_encodings", &Job::set_encodings);
+      .def("set_encodings", &Job::set_encodings)
+      .def("set_moments", &Job::set_moments);
 
   nb::class_<Result>(m, "Result")
       .def("plan", &Result::plan)

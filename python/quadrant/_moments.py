@@ -1,0 +1,128 @@
+"""What weights are multiplied by: second moments of the inputs of layers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from . import _quadrant
+from ._arrays import Array, unpacked
+from ._errors import Error
+from ._model import ModelLike, read
+from ._runtime import Runtime, adapted
+from ._samples import SamplesLike, samples_of
+from ._session import Progress, Settings, session_of
+
+
+class WeightMoments:
+    """Of one weight, for rounders of your own and for `quadrant.scheme.encode`.
+
+    A weight is one matrix, or several: a convolution has one for each group. Rows are the sums that a layer computes,
+    columns what they are computed from.
+    """
+
+    def __init__(self, handle: _quadrant.WeightMoments) -> None:
+        self._handle = handle
+
+    @property
+    def mean(self) -> Array:
+        """E[x xᵀ] of the inputs x of each matrix: float64, of ``[matrices, columns, columns]``.
+
+        An error e of a row adds ``e @ mean @ e`` to the mean squared error of the layer's result. Sums are exact, of
+        inputs that were rounded to a grid of 65535 points for each column.
+        """
+        return unpacked(self._handle.mean())
+
+    @property
+    def places(self) -> Array:
+        """Where the numbers of the matrices are: int64, of ``[matrices, rows, columns]``, into ``weight.reshape(-1)``."""
+        return unpacked(self._handle.places())
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """How many inputs each matrix has seen."""
+        return tuple(self._handle.counts())
+
+
+class SecondMoments(Mapping[str, WeightMoments]):
+    """What the weights of a model are multiplied by, by the names of weights.
+
+    Attributes:
+        left: Weights of products that have none, with the reason.
+    """
+
+    def __init__(self, handle: _quadrant.Moments) -> None:
+        self._handle = handle
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> SecondMoments:
+        """Reads what `save`, or ``quadrant calibrate --moments``, wrote."""
+        try:
+            contents = Path(path).read_bytes()
+        except OSError as error:
+            raise Error(f"cannot be read: {error.strerror}", code="io", file=os.fspath(path)) from error
+        try:
+            return SecondMoments(_quadrant.Moments.parse(contents))
+        except Error as error:
+            error.file = os.fspath(path)
+            raise
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the command's file: ``quadrant quantize --moments`` takes it. Equal contents have equal bytes."""
+        Path(path).write_bytes(self._handle.print())
+
+    def merge(self, other: SecondMoments) -> None:
+        """As if these had seen the other's samples, too: of the same model, counted on the same grid."""
+        self._handle.merge(other._handle)
+
+    @property
+    def samples(self) -> int:
+        """How many samples the model has seen."""
+        return self._handle.samples
+
+    @property
+    def left(self) -> dict[str, str]:
+        return self._handle.left()
+
+    def __getitem__(self, name: str) -> WeightMoments:
+        return WeightMoments(self._handle.of(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._handle.names())
+
+    def __len__(self) -> int:
+        return len(self._handle.names())
+
+    def __repr__(self) -> str:
+        return f"<quadrant.SecondMoments of {len(self)} weights on {self.samples} samples>"
+
+
+def second_moments(
+    model: ModelLike,
+    samples: SamplesLike,
+    *,
+    weights: Sequence[str] = (),
+    runtime: Runtime | None = None,
+    threads: int = 0,
+    progress: Progress = False,
+    run_memory: int | None = None,
+    convert_samples: bool = False,
+    allow_non_finite_samples: bool = False,
+) -> SecondMoments:
+    """Runs a model on samples, twice, and keeps what its weights are multiplied by: `quantize` takes it for ``calibration``.
+
+    Args:
+        weights: Names of those that are wanted; none: all weights of products.
+        runtime: As for `calibrate`.
+
+    The others are as for `quantize`. The result does not depend on threads or the order of samples.
+
+    Raises:
+        Error: ``usage`` for names that the model does not have, and without samples.
+    """
+    settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
+    handle = read(model)._handle
+    with session_of(settings) as session:
+        data = samples_of(session, handle, samples, settings)
+        return SecondMoments(_quadrant.second_moments(session, handle, data, list(weights), adapted(runtime)))

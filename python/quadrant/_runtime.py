@@ -1,0 +1,60 @@
+"""Runtimes of others: what runs a model in place of the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import _quadrant
+from ._arrays import Array, Packed, fitted, packed, unpacked
+from ._errors import Error
+from ._model import Model
+
+# Runs one sample: arrays by the names of inputs in, values out, in the order in which they were asked for, or by name.
+Runs = Callable[[dict[str, Array]], Sequence[Any] | Mapping[str, Any]]
+# Makes a model, the bytes of an ONNX file, ready to give the values of these names, which are its outputs.
+Runtime = Callable[[bytes, list[str]], Runs]
+
+
+def adapted(runtime: Runtime | None) -> Callable[..., Any] | None:
+    """A runtime, as the library calls it."""
+    if runtime is None:
+        return None
+    if not callable(runtime):
+        raise TypeError(f"runtime is a function of a model and names of values, not {type(runtime).__name__}")
+
+    def load(handle: _quadrant.Model, values: list[tuple[str, str]]) -> Callable[[list[Packed]], list[Packed]]:
+        model, names = Model(handle), [name for name, _ in values]
+        runs = runtime(model.to_onnx(), list(names))
+        if not callable(runs):
+            raise Error(f"the runtime is to give a function that runs a sample, and gave a {type(runs).__name__}")
+        inputs = [port.name for port in model.inputs]
+
+        def run(arrays: list[Packed]) -> list[Packed]:
+            found = runs({name: unpacked(array) for name, array in zip(inputs, arrays, strict=True)})
+            return [_packed(array, name, element) for array, (name, element) in zip(_all(found, names), values, strict=True)]
+
+        return run
+
+    return load
+
+
+def _all(found: Any, names: list[str]) -> list[Any]:
+    if isinstance(found, Mapping):
+        for name in names:
+            if name not in found:
+                raise Error("the runtime gave no such value", tensor=name)
+        return [found[name] for name in names]
+    if isinstance(found, (str, bytes)) or not isinstance(found, Sequence):
+        raise Error(f"the runtime is to give arrays in a list or by name, and gave a {type(found).__name__}")
+    if len(found) != len(names):
+        raise Error(f"the runtime gave {len(found)} arrays of the {len(names)} that it was asked for")
+    return list(found)
+
+
+def _packed(array: Any, name: str, element: str) -> Packed:
+    try:
+        return packed(fitted(array, element, what="what the runtime gave", convert=False), element)
+    except Error as error:
+        error.tensor = name
+        raise
