@@ -41,7 +41,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
       asks.refuse(why);
       return;
     }
-    const char* why = "an operand is real numbers";
+    const char* why = "an operand is float";
     bool is_asked = false;
     for (const GivenForm& data : operand_forms(asks, node, product.data)) {
       for (const GivenForm& weight : operand_forms(asks, node, product.weight)) {

@@ -141,7 +141,7 @@ void use_channels(OptionValues& options, const RunContext& context) {
   std::string channels = type_of_channels(*type);
   if (channels.empty()) return;
   context.note(
-      fmt::format("TFLite has no DEQUANTIZE of blocks of {}, which would be real numbers there: "
+      fmt::format("TFLite has no DEQUANTIZE of blocks of {}, which would be float there: "
                   "weights get a scale for each channel, '{}'",
                   *type, channels));
   options["type"] = std::move(channels);

@@ -185,7 +185,7 @@ std::span<const OptionSpec> static_affine_option_table() {
        .summary =
            "Whose integer kernels it is for: of 'tflite', codes of 16 bits have no zero "
            "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, "
-           "Sigmoid, Softmax and LeakyRelu stay real numbers, and factors of products "
+           "Sigmoid, Softmax and LeakyRelu stay float, and factors of products "
            "of two computed matrices have no zero points; 'convert' to .tflite and .xml chooses it",
        .words = {{"any"}, {"onnxruntime"}, {"tflite"}, {"openvino"}},
        .fallback = "any"},

@@ -54,7 +54,7 @@ enum class AffineKernels : std::uint8_t {
   tflite,    ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
              ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
   openvino,  ///< OpenVINO's, which compute products and means on codes, and what only moves or
-             ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay real numbers, and
+             ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay float, and
              ///< the factors of a product of two computed matrices have no zero points
 };
 

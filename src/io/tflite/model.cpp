@@ -175,10 +175,9 @@ void Model::check_data(BuiltinOperator code, TensorId id) const {
   const bool is_taken =
       is_code ? kernel.takes_codes(element, quantization->zero_point) : kernel.takes_plain(element);
   if (is_real || is_taken) return;
-  impossible(
-      fmt::format("{} has no kernel for {} of {}: compute on other integers, or on real numbers",
-                  schema::EnumNameBuiltinOperator(code), is_code ? "these codes" : "plain integers",
-                  to_string(element)));
+  impossible(fmt::format("{} has no kernel for {} of {}: compute on other integers, or in float",
+                         schema::EnumNameBuiltinOperator(code),
+                         is_code ? "these codes" : "plain integers", to_string(element)));
 }
 
 schema::OperatorT& Model::emit(OperatorKind kind, Tensors inputs, Tensors outputs) {

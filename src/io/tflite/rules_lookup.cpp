@@ -108,7 +108,7 @@ void lower_top(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 void lower_one_hot(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value indices = node.operand(0);
   const TensorType type = lowering.type(indices);
-  if (!is_integer(type.element)) impossible("indices that are real numbers");
+  if (!is_integer(type.element)) impossible("indices that are float");
   const Shape shape = lowering.ranked(indices);
   const std::int64_t depth = single(lowering, node.operand(1));
   const std::int64_t axis =
