@@ -68,7 +68,7 @@ class FormFinder {
         common = wanted.form;
         continue;
       }
-      why = wanted.form ? "those who read its result quantize it differently" : wanted.why;
+      why = wanted.form ? "the readers of its result quantize it differently" : wanted.why;
       common.reset();
       break;
     }

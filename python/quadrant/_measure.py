@@ -120,7 +120,7 @@ def compare(
 
     Args:
         first: The float model, as a rule.
-        second: What was made of it: with the same inputs and outputs.
+        second: The quantized model: with the same inputs and outputs.
         samples: As for `quantize`.
         layers: Compare inner values, too.
         labels: Which classes are right: an integer for each row of scores of all samples, in order.
@@ -182,7 +182,7 @@ def diagnose(
 
     Args:
         model: The float model.
-        quantized: What was made of it.
+        quantized: The quantized model.
         samples: To measure on, as for `quantize`.
         calibration: What remedies calibrate on; None: ``samples``.
         most: How many causes to name.
@@ -230,7 +230,7 @@ def sensitivity(
     Args:
         samples: To measure on, as for `quantize`.
         calibration: What the scheme itself needs, if it does: static-affine.
-        cache: File of what was measured: read if it is there, written as the work goes on.
+        cache: File of measurements: read if it exists, written as the work goes on.
 
     The others are as for `quantize`.
 

@@ -73,7 +73,7 @@ class SchemePass : public mlir::OperationPass<> {
       llvm::cl::desc("weights with NaN or infinity: refuse, or leave them float")};
   Option<std::string> gains_{
       *this, "gains", llvm::cl::init(""),
-      llvm::cl::desc("what is worth a conversion: unit, bytes (weight-only), operations (static)")};
+      llvm::cl::desc("gain model: unit, bytes (weight-only), operations (static)")};
   Option<std::string> products_{
       *this, "products", llvm::cl::init(""),
       llvm::cl::desc("of static: integers (default): sums of them, or casts around float "

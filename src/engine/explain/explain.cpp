@@ -466,10 +466,10 @@ class Explainer {
                            constraint(graph[choice.request].constraint), choice.gain.amount(),
                            choice.in_float.amount());
       case SelectionCause::loss:
-        return fmt::format("{} and what hangs together with it would be worth {}",
+        return fmt::format("{} and all that is quantized only with it would be worth {}",
                            constraint(graph[choice.request].constraint), choice.gain.amount());
       case SelectionCause::unused:
-        return "everyone who asked for it chose otherwise";
+        return "all operations that asked for it chose otherwise";
       case SelectionCause::coupled:
         return coupled(value);
       case SelectionCause::contradicted:

@@ -95,7 +95,7 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
   // The file would say 1 of an extent that LiteRT holds the scales against.
   if (tensor->quantization && type.uniform()->granularity.kind == Granularity::Kind::axis &&
       !type.shape[type.uniform()->granularity.axis].is_known()) {
-    impossible("scales along an axis whose extent only the run tells");
+    impossible("scales along an axis whose extent is known only at run time");
   }
   bytes_ += bytes_of_entry;
   graph_->tensors.push_back(std::move(tensor));

@@ -173,7 +173,7 @@ TEST_CASE("who reads the result decides: outputs, other readers, several quantiz
       {"%e: tensor<1x2x4x4xf32> = onnx.Erf(%y)\noutput(%e)",
        "its result is read as float, and not quantized"},
       {"%o: tensor<1x2x4x4x!quant.uniform<i8:f32, 0.7>> = quantize(%y)\noutput(%o)",
-       "those who read its result quantize it differently"},
+       "the readers of its result quantize it differently"},
   };
   for (const auto& [reader, reason] : refused) {
     CAPTURE(reader);
