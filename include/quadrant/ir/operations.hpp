@@ -1,4 +1,4 @@
-// What operations are: facts that all rooms ask for.
+// What operations are: facts that all parts of the library ask for.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,8 @@ enum class Family : std::uint8_t {
   normalization,  ///< softmax among them
   recurrent,
   place,       ///< places and shapes as data: lookups, scatters, counts
-  code,        ///< between real numbers and codes, and operators on codes
-  simulation,  ///< real numbers as if they were codes, and what is known of their ranges
+  code,        ///< between floats and codes, and operators on codes
+  simulation,  ///< floats as if they were codes, and what is known of their ranges
   function,    ///< of many parts, with subgraphs, of sequences and strings, losses
 };
 [[nodiscard]] std::string_view to_string(Family family) noexcept;

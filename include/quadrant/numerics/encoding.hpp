@@ -26,7 +26,7 @@ struct WeightedValue {
   friend bool operator==(const WeightedValue&, const WeightedValue&) = default;
 };
 
-// The ways in which runtimes round real values to codes.
+// The ways in which runtimes round floats to codes.
 
 /// Where a quotient in the middle of two integers goes.
 enum class TieRule : std::uint8_t {
@@ -70,7 +70,7 @@ struct RoundingProfile {
   return ties == TieRule::half_even ? std::nearbyint(value) : std::round(value);
 }
 
-/// The code of a real value by `profile`, clamped to [min, max].
+/// The code of a float value by `profile`, clamped to [min, max].
 ///
 ///   quantize_value(5, 10.0 / 255, 0, 0, 255, RoundingProfile::snpe())       ->  128
 ///   quantize_value(-6, 20.0 / 255, 255, 0, 255, RoundingProfile::snpe())    ->  179
@@ -118,7 +118,7 @@ struct FloatRange {
 
 // What the codes of a quantized value mean, in the terms of a range.
 
-/// Codes 0 to `steps` stand for the reals `min` to `max`, `scale` apart:
+/// Codes 0 to `steps` stand for the floats `min` to `max`, `scale` apart:
 ///
 ///   real = scale * (code + offset) = scale * (code - zero_point)
 ///

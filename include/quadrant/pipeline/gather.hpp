@@ -1,4 +1,4 @@
-// What samples tell of a model, gathered by all ranks of the context, each on a part of them.
+// Statistics of a model on samples, gathered by all ranks of the context, each on a part of them.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ struct RunInputs {
   std::string calibration{};
   /// Samples in place of those files. Not owned; outlive what the run returns.
   const DataSet* samples = nullptr;
-  /// A file of encodings (AIMET's format) that count instead of what would be found. Empty: none.
+  /// A file of encodings (AIMET's format) to use instead of those that would be found. Empty: none.
   std::string encodings{};
   /// A file of second moments of the model (`print_moments`), to round weights by in place of those
   /// of the samples. Empty: none.

@@ -173,9 +173,10 @@ struct FoldedConstants {
 };
 
 /// Computes each operation whose operands are all constants of plain numbers, as the interpreter
-/// does, and puts a constant of the same name in its place; what nobody reads then goes. Codes, and
-/// whatever says how to quantize (`quantize`, fake quantization, instrumentation), stay: what they
-/// know would be lost. `folds` is asked of each of the others; where it is false they stay, too.
+/// does, and puts a constant of the same name in its place; what is then not read is removed.
+/// Codes, and whatever says how to quantize (`quantize`, fake quantization, instrumentation), stay:
+/// what they know would be lost. `folds` is asked of each of the others; where it is false they
+/// stay, too.
 ///
 /// Linear in the graph and in what is computed. Reads the constants whole. The graph needs
 /// exclusive access. `invalid_model` for a cycle; what a constant's file says when it cannot be

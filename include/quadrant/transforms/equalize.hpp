@@ -194,8 +194,8 @@ struct Migration {
 
 // Bias correction without data: what quantized weights shift on average is taken off the bias.
 
-/// What a weight will be once it is quantized, as real numbers again: a constant of its shape, of
-/// float32 or float64. An empty constant: it is not quantized.
+/// What a weight will be once it is quantized, as floats again: a constant of its shape, of float32
+/// or float64. An empty constant: it is not quantized.
 using QuantizedWeight = FunctionRef<Expected<Constant>(Value weight)>;
 
 struct BiasCorrectionReport {
