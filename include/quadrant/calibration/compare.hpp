@@ -113,7 +113,8 @@ struct DetectionOutputs {
   double overlap = 0.5;       ///< of two that overlap by more, the lesser is dropped; 1: none is
 };
 
-/// What errors and warnings call what was given: the files, say. They are in `Place::file`.
+/// The names of models and data in errors and warnings: of the files, say. They are in
+/// `Place::file`.
 struct CompareNames {
   std::string first = "first model";
   std::string second = "second model";

@@ -79,7 +79,7 @@ struct OnnxWriteOptions {
   /// DequantizeLinear and QuantizeLinear around operators on floats.
   bool qoperators = false;
   FakeQuantizeForm fake_quantize = FakeQuantizeForm::linear;
-  /// What the files are added to, which puts them in place; null: at once.
+  /// The transaction that the files are added to, which puts them in place; null: at once.
   FileTransaction* files = nullptr;
   /// All of these make the call, with the same graph and options: each computes and writes a share
   /// of the bytes of the files, which the first puts in place. They need a folder that all see;

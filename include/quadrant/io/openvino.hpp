@@ -49,7 +49,7 @@ struct OpenVinoReadOptions {
 
 struct OpenVinoWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
-  /// What the files are added to, which puts them in place; null: at once.
+  /// The transaction that the files are added to, which puts them in place; null: at once.
   FileTransaction* files = nullptr;
 };
 

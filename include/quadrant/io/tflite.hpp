@@ -24,7 +24,7 @@ struct TfliteWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
   /// Says in the file who wrote it.
   std::string description = "quadrant";
-  /// What the file is added to, which puts it in place; null: at once.
+  /// The transaction that the file is added to, which puts it in place; null: at once.
   FileTransaction* files = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// What is quantized in a model already, by types or by operators.
+// Models that are quantized already, by types or by operators.
 #pragma once
 
 #include <compare>

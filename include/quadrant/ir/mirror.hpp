@@ -17,8 +17,8 @@
 
 namespace quadrant::inline v0 {
 
-/// What Mirror is whatever stands for an operation. `view()` is the graph that is kept, with
-/// Capabilities that ask here.
+/// The part of Mirror that does not depend on what stands for an operation in the IR. `view()` is
+/// the graph that is kept, with Capabilities that ask here.
 class MirrorBase : public GraphRewriter, public Capabilities {
  public:
   MirrorBase(const MirrorBase&) = delete;

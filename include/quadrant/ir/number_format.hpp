@@ -186,7 +186,7 @@ struct ScaledFormat {
   friend bool operator==(const ScaledFormat&, const ScaledFormat&) = default;
 };
 
-/// What `quantization`, which is not none, says, whether it is uniform or not.
+/// The format and the numbers of `quantization`, which is not none, whether it is uniform or not.
 [[nodiscard]] ScaledFormat scaled_format(const Quantization& quantization);
 
 /// What a format holds besides codes: a constant of scales, offsets or tables.

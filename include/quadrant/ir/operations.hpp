@@ -1,4 +1,4 @@
-// What operations are: facts that all parts of the library ask for.
+// Operations: the facts about them that all parts of the library use.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ enum class Family : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Family family) noexcept;
 
-/// What is true of an operation, or of a node of it.
+/// A property of an operation, or of a node of it.
 enum class Trait : std::uint8_t {
   stays_in_range,  ///< each element of result 0 is one of operand 0's, zero, or between such
   takes_elements,  ///< each element of result 0 is one of operand 0's

@@ -293,10 +293,10 @@ struct EncodingRule {
                                                              const Granularity& granularity,
                                                              const EncodingRule& rule);
 
-/// The encoding that someone prescribed by its ends. Bits and symmetry are the rule's; scale and
-/// zero point are computed anew, whatever else was given with them. The ends of an encoding give
-/// that encoding back: where symmetric, the scale is max(max / floor(n / 2), -min / ceil(n / 2)).
-/// Method and minimum range do not count.
+/// The encoding that is prescribed by its ends. Bits and symmetry are the rule's; scale and zero
+/// point are computed anew, whatever else was given with them. The ends of an encoding give that
+/// encoding back: where symmetric, the scale is max(max / floor(n / 2), -min / ceil(n / 2)). Method
+/// and minimum range do not count.
 ///
 ///   {-2.1006477, 1.70055947}  ->  zero point 141
 ///
@@ -304,7 +304,7 @@ struct EncodingRule {
 [[nodiscard]] Expected<Encoding> encoding_from_ends(double min, double max,
                                                     const EncodingRule& rule);
 
-// Encodings that someone prescribes for a model's values, in place of those that would be found.
+// Encodings that are prescribed for a model's values, in place of those that would be found.
 
 /// Of one value.
 struct PrescribedEncoding {

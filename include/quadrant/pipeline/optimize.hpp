@@ -168,7 +168,7 @@ struct OptimizeOptions {
   CheckpointOptions checkpoint{};
 };
 
-/// What samples were for.
+/// How samples were used.
 struct OptimizeSamples {
   /// How attempts were fitted and judged.
   enum class Use : std::uint8_t {

@@ -20,7 +20,7 @@ namespace quadrant::inline v0 {
 
 // A recipe: all that a command line says about what to quantize and how, as a value.
 
-/// What a rule is about. All that is said must hold; nothing said is everything.
+/// What a rule matches. All conditions that are given must hold; without any, everything matches.
 struct RuleMatch {
   /// A regular expression (RE2), looked for in the names of nodes, of the values that they make, of
   /// weights and of the operations that read a weight.
@@ -128,7 +128,7 @@ struct RuleDecisions {
 /// name, kind, type of result and place, never by a size; it may use the schemes of its own last
 /// rule and those of the weights that it reads. What no rule matches may have any of the recipe's
 /// schemes. A rule that leaves in float what it names by a value, not by the operation that makes
-/// it, does so for all who read the value.
+/// it, does so for all readers of the value.
 ///
 /// A rule that matches nothing, and a name of the subgraph that no value has, are `usage` errors,
 /// with near names; so is a kind that neither the graph has nor a scheme knows.

@@ -208,8 +208,7 @@ struct WeightReportSubject {
 /// a table of its own, say. Fails where reading does.
 [[nodiscard]] Expected<WeightReport> report_weights(const WeightReportSubject& subject);
 
-// What becomes of the values that a model computes where they are codes: ranges, and what rounding
-// and clipping cost.
+// Quantized activations of a model: their ranges, and the errors of rounding and clipping.
 
 /// A value that is rounded to codes while the model runs.
 struct ReportedActivation {

@@ -85,7 +85,7 @@ class Table {
 /// products two by two in 16 bits, once all is codes of 8 bits. Empty: none.
 [[nodiscard]] std::string pairing_note(const GraphView& graph, NodeId node);
 
-// What accuracy costs in bytes: choices that no other beats in both, as a picture.
+// Size against accuracy: choices that no other beats in both, as a picture.
 
 /// How many weights are stored in one form.
 struct FormCount {
@@ -175,7 +175,7 @@ struct GraphRowLimits {
   std::size_t lanes = 12;
 };
 
-/// Constants get no rows: they stand with those who read them. `why` is `explain_all` of the graph.
+/// Constants get no rows: they stand with their readers. `why` is `explain_all` of the graph.
 /// Linear in nodes and edges, for a fixed number of lanes.
 [[nodiscard]] GraphRows lay_out_rows(const GraphView& graph, const Analysis& analysis,
                                      std::span<const Explanation> why,

@@ -180,11 +180,11 @@ struct ActivationCount {
   friend bool operator==(const ActivationCount&, const ActivationCount&) = default;
 };
 
-/// Real values that depend on an input: the inputs themselves, and what operations compute, where
-/// somebody reads it. What a `dequantize` gives back counts with the value that was quantized.
-/// Integers, and what is computed of shapes, are none.
+/// Float values that depend on an input: the inputs themselves, and what operations compute, where
+/// it is read. What a `dequantize` gives back counts with the value that was quantized. Integers,
+/// and what is computed of shapes, are none.
 ///
-/// One is quantized if it is codes; if all who read it quantize it; or if it comes of codes or goes
+/// One is quantized if it is codes; if all its readers quantize it; or if it comes of codes or goes
 /// to them through operations that hand on values as they are (a transpose, a maximum of a window).
 /// The result of an operation is quantized also where its one reader is a Relu or Clip whose result
 /// is: runtimes compute the two as one. `order`: topological. Linear.

@@ -15,7 +15,7 @@
 
 namespace quadrant::inline v0 {
 
-// What batch normalizations knew of the values that they made.
+// Moments of values, known from the batch normalizations that made them.
 
 /// Mean and standard deviation of each channel of a value, in the value's own unit. A batch
 /// normalization makes them: beta and |gamma|, if the data are those it was trained with.

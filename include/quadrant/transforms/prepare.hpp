@@ -1,4 +1,4 @@
-// What makes a model ready for quantization.
+// Transforms that prepare a model for quantization.
 #pragma once
 
 #include <cstddef>

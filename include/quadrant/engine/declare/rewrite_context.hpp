@@ -1,4 +1,4 @@
-// What methods and schemes change a graph with, in phase 4.
+// How methods and schemes change a graph in phase 4.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace quadrant::inline v0 {
 
 struct Decided;  // quadrant/engine/phases/rewriting.hpp
 
-/// What rewriters, `leave`, `enter` and `convert` work with. It speaks of the forms of their own
+/// The context of rewriters, `leave`, `enter` and `convert`. It shows the forms of their own
 /// scheme; those of others, where several run, are floats to them.
 class RewriteContext {
  public:

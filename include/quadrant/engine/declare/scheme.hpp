@@ -76,7 +76,7 @@ struct ConversionOf : FormChange {
   [[nodiscard]] const C* to() const noexcept { return static_cast<const C*>(after.constraint); }
 };
 
-/// What parameters are asked for: those of form `constraint`, which all of `members` share.
+/// A request for parameters: those of form `constraint`, which all of `members` share.
 template <class C>
 struct ParameterQuery {
   const GraphView* graph = nullptr;

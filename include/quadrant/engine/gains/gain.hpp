@@ -1,5 +1,5 @@
-// What quantizing is worth: integers, so that sums do not depend on their order, and the models
-// that produce them.
+// Gains, what quantizing is worth: integers, so that sums do not depend on their order, and the
+// models that produce them.
 #pragma once
 
 #include <compare>
@@ -95,8 +95,7 @@ struct HardwareNumber {
 /// All of them, in the order of the struct.
 [[nodiscard]] std::span<const HardwareNumber> hardware_numbers();
 
-/// What numbers other than 0 lie between: wide enough for any machine, and such that no time
-/// overflows.
+/// Bounds for numbers other than 0: wide enough for any machine, and such that no time overflows.
 inline constexpr double least_hardware_number = 1e-6;
 inline constexpr double most_hardware_number = 1e9;
 
@@ -207,7 +206,7 @@ class GainModel {
   virtual ~GainModel() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// What one is one of: `consumed operands`, `bytes`.
+  /// The unit: `consumed operands`, `bytes`.
   [[nodiscard]] virtual std::string_view unit() const noexcept = 0;
   /// Worth of a consumer having an operand quantized, or computing on its codes.
   [[nodiscard]] virtual Gain of_operand(const OperandReading& reading) const = 0;
@@ -216,8 +215,8 @@ class GainModel {
   /// Worth of changing the form of a value, once for all readers of the new form: a cost, so not
   /// above zero. The default is free.
   [[nodiscard]] virtual Gain of_conversion(const FormChange& /*change*/) const { return Gain{}; }
-  /// What the graph takes in floats, which gains are taken off; empty where the model does not
-  /// know.
+  /// The cost of the graph in float, from which gains are subtracted; empty where the model does
+  /// not know.
   [[nodiscard]] virtual std::optional<Gain> in_float(const GraphView& /*graph*/) const {
     return std::nullopt;
   }

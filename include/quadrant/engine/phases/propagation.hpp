@@ -117,7 +117,8 @@ class RequestGraph {
   /// And those of one of its operands.
   [[nodiscard]] std::span<const Benefit> benefits(NodeId consumer,
                                                   std::uint32_t operand) const noexcept;
-  /// What the node takes all of or nothing, where all of it can be had: by number, and by operand.
+  /// The operands that the node takes together or not at all, where all of them can be had: by
+  /// number, and by operand.
   [[nodiscard]] std::vector<std::vector<const Benefit*>> taken_together(NodeId consumer) const;
   [[nodiscard]] std::uint32_t index(const Benefit& benefit) const noexcept {
     return static_cast<std::uint32_t>(&benefit - benefits_.data());
