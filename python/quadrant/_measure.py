@@ -64,7 +64,7 @@ def calibrate(
     """Runs a model on samples and keeps what values occur: `quantize` takes it for ``calibration``.
 
     Args:
-        values: Names of what to watch; none: all values that are real numbers.
+        values: Names of what to watch; none: all values that are floats.
 
     The others are as for `quantize`.
     """
