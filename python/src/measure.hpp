@@ -29,7 +29,7 @@ struct Statistics {
   [[nodiscard]] Dict of(const std::string& name) const;
 };
 
-/// `values` empty: all that are floats.
+/// `values` empty: all that are real numbers.
 [[nodiscard]] Statistics calibrate(Session& session, const Model& model, const Samples& samples,
                                    const std::vector<std::string>& values);
 
