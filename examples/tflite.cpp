@@ -40,7 +40,7 @@ quadrant::Expected<void> run(const std::string& in, const std::string& out) {
   const quadrant::ComputationReport report =
       quadrant::report_computation(fused.model, fused.analysis.registry, fused.analysis);
   for (const quadrant::Computation& row : report.operations) {
-    if (!row.on_codes) std::cout << row.name << " computes real numbers: " << row.reason << '\n';
+    if (!row.on_codes) std::cout << row.name << " computes in float: " << row.reason << '\n';
   }
 
   QUADRANT_TRY(const quadrant::TfliteWriteReport written, quadrant::write_tflite(fused.graph, out));

@@ -109,7 +109,7 @@ def measure(options, model, folder):
     operations = documents[0]["fused"]["operations"]
     reals = [row for row in operations if not row["on_codes"]]
     for row in reals:
-        notes.append(f"- `{model.stem}`: `{row['name']}` ({row['operation']}) on real numbers: "
+        notes.append(f"- `{model.stem}`: `{row['name']}` ({row['operation']}) in float: "
                      f"{row['reason']}")
     cells = (model.stem, f"{len(calibration)} + {len(evaluation)}, {samples.origin}",
              tables.megabytes(model.stat().st_size), tables.megabytes(targets[0].stat().st_size),

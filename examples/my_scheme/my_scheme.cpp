@@ -42,7 +42,7 @@ ElementType storage_type(TensorWise form) {
 QUADRANT_QUANTIZER(WeightMethod, PowerOfTwo, ops::Constant) {
   // Phase 1, instead of patterns: which constants.
   [[nodiscard]] Verdict check_eligibility(NodeRef node, const EligibilityContext&) const override {
-    if (!is_float(node.type().element)) return {State::Unquantized, "it holds no real numbers"};
+    if (!is_float(node.type().element)) return {State::Unquantized, "it is not float"};
     if (node.type().shape.rank() < 2) return {State::Unquantized, "it is no matrix"};
     return {State::Quantizable};
   }

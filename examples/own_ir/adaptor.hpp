@@ -15,7 +15,7 @@ namespace kiln {
 using Conv2d = quadrant::ops::Kind<"kiln.conv2d">;
 using Dense = quadrant::ops::Kind<"kiln.dense">;
 
-/// Refers to the module, which nobody else may change meanwhile.
+/// Refers to the module, which nothing else may change meanwhile.
 class Adaptor final : public quadrant::Mirror<Op*, Type> {
  public:
   explicit Adaptor(Module& module);

@@ -118,7 +118,7 @@ class Verifier {
       case OpCode::transpose:
         return are_same(op.result.type, op.operands[1].value->type) ? "" : "writes another type";
       case OpCode::dequantize:
-        return op.operands[0].value->type.scales ? "" : "reads real numbers";
+        return op.operands[0].value->type.scales ? "" : "reads float";
       case OpCode::weight:
       case OpCode::alloc:
       case OpCode::input:

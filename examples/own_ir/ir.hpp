@@ -29,7 +29,7 @@ struct Scales {
 struct Type {
   Scalar scalar = Scalar::f32;
   std::vector<std::int64_t> extents;
-  std::shared_ptr<const Scales> scales = nullptr;  ///< of codes; null for real numbers
+  std::shared_ptr<const Scales> scales = nullptr;  ///< of codes; null for floats
 
   [[nodiscard]] bool is_real() const { return scalar == Scalar::f32 && scales == nullptr; }
 };

@@ -90,11 +90,11 @@ void quadrant_schemes_free(quadrant_schemes *schemes);
 
 typedef enum quadrant_severity { QUADRANT_NOTE = 0, QUADRANT_WARNING = 1 } quadrant_severity;
 
-/* What calls may use, and whom they tell. Set all to 0, then `size`. */
+/* Options of calls. Set all to 0, then `size`. */
 typedef struct quadrant_options {
   size_t size;      /* sizeof(quadrant_options) */
   unsigned threads; /* 0: as many as the machine has. Results are the same for any number */
-  /* NULL: nobody. Called by the thread that called, before it returns; the text lives that long. */
+  /* NULL: no reports. Called by the calling thread, before it returns; the text lives that long. */
   void (*report)(void *user, quadrant_severity severity, const char *text);
   void *user;
   /* The rest is for quadrant_run. Files may be NULL. */

@@ -15,7 +15,7 @@
 namespace quadrant::inline v0::low_precision {
 namespace {
 
-constexpr const char* is_real = "its operand is real numbers";
+constexpr const char* is_real = "its operand is float";
 constexpr const char* is_mirrored = "a scale is negative, which turns the order of codes around";
 
 // --- means --------------------------------------------------------------------------------------

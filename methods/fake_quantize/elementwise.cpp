@@ -97,7 +97,7 @@ std::optional<GivenForm> grid_of_sum(NodeRef node, std::uint32_t data, const Giv
 PendingDequantize follow_constant_term(NodeRef node, std::uint32_t data, const GivenForm& form) {
   // What is not known until the model runs is not codes.
   const Constant* const term = node.operand_constant(1 - data);
-  if (term == nullptr) return refuse("one operand is real numbers");
+  if (term == nullptr) return refuse("one operand is float");
   if (node.kind() == ops::Sub::kind && data == 1) return refuse("it is subtracted from a constant");
   auto sum = grid_of_sum(node, data, form);
   if (sum && !fits_sum(*term, *sum))
@@ -111,7 +111,7 @@ PendingDequantize follow_sum(NodeRef node, const PrecisionRule& rule, Forms form
       return refuse("the target has no kernel for codes of this type");
     }
   }
-  if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are real numbers");
+  if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are float");
   if (forms[1] == nullptr) return follow_constant_term(node, 0, *forms[0]);
   if (forms[0] == nullptr) return follow_constant_term(node, 1, *forms[1]);
   const auto a = scales_in_result(node, 0, *forms[0]);
@@ -171,7 +171,7 @@ PendingDequantize follow_constant_factor(NodeRef node, std::uint32_t data, const
 }
 
 PendingDequantize follow_factor(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are real numbers");
+  if (forms[0] == nullptr && forms[1] == nullptr) return refuse("its operands are float");
   if (forms[1] == nullptr) return follow_constant_factor(node, 0, *forms[0]);
   if (forms[0] == nullptr) return follow_constant_factor(node, 1, *forms[1]);
   if (node.kind() == ops::Div::kind) return refuse("codes are divided by codes");

@@ -52,7 +52,7 @@ template <class Combine>
   return result;
 }
 
-/// Codes of 32 bits in these scales, of real numbers `expressed`. Empty where one is zero or not
+/// Codes of 32 bits in these scales, of floats `expressed`. Empty where one is zero or not
 /// finite.
 [[nodiscard]] std::optional<GivenForm> sum_form(const AxisScales& scales, ElementType expressed);
 
@@ -73,7 +73,7 @@ template <class Combine>
 /// stay within `room` codes, where less is left.
 [[nodiscard]] bool fits_sum(const Constant& numbers, const GivenForm& sum, double room = 0x1p30);
 
-/// Whether all scales are above zero: the order of codes is that of the real numbers.
+/// Whether all scales are above zero: the order of codes is that of the floats.
 [[nodiscard]] bool keeps_order(const GivenForm& form);
 
 [[nodiscard]] inline PendingDequantize refuse(const char* why) { return {.why = why}; }

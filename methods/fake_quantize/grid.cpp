@@ -213,7 +213,7 @@ Expected<Ranges> read_ranges(NodeRef node) {
   const ops::FakeQuantize view{node};
   Ranges ranges;
   if (node.operand_type(0) == nullptr) return unfit("it has no operand");
-  if (!is_float(node.type().element)) return unfit("it is not known which real numbers it makes");
+  if (!is_float(node.type().element)) return unfit("its result is not known to be float");
   const auto levels = view.levels();
   if (!levels) return unfit("it does not say how many levels there are");
   ranges.levels = *levels;

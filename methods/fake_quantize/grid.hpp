@@ -25,7 +25,7 @@ struct Ranges {
 /// not finite; where an input range runs backwards; for more than 256 levels.
 [[nodiscard]] Expected<Ranges> read_ranges(NodeRef node);
 
-/// The codes of a fake_quantize. `input`: what real numbers are quantized by; `output`: what the
+/// The codes of a fake_quantize. `input`: what floats are quantized by; `output`: what the
 /// codes mean. The same object where both ranges are the same.
 struct CodeTypes {
   std::shared_ptr<const UniformType> input;
@@ -39,7 +39,7 @@ struct ZeroRule {
   double tolerance = 0;  ///< in 256ths of the range
 };
 
-/// Types of codes for real numbers `expressed` (Jacob et al., arXiv 1712.05877, equation 1):
+/// Types of codes for floats `expressed` (Jacob et al., arXiv 1712.05877, equation 1):
 ///
 ///   scale = (high - low) / (levels - 1), zero point = smallest code - low / scale
 ///

@@ -38,7 +38,7 @@ class Following {
     const PrecisionRule* const rule = find_rule(target_, node.kind());
     if (rule == nullptr) return std::nullopt;
     const bool is_real = may_be_real(node.type().element) && !node.type().is_quantized();
-    if (!is_real) return refuse("it makes no real numbers");
+    if (!is_real) return refuse("its result is not float");
     if (!node.type().shape.is_ranked()) return refuse("its rank is not known");
     if (node.operands().size() < family_of(*rule).operands) return refuse("an operand is missing");
     std::vector<const GivenForm*> forms;

@@ -117,8 +117,8 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
   const Product& product = *find_product(node);
   const GivenForm* const data = forms[product.data];
   const GivenForm* const weight = forms[product.weight];
-  if (data == nullptr) return refuse("its data is real numbers");
-  if (weight == nullptr) return refuse("its weight is real numbers");
+  if (data == nullptr) return refuse("its data is float");
+  if (weight == nullptr) return refuse("its weight is float");
   if (const char* const why = refuse_data(rule, *data)) return refuse(why);
   const bool is_constant =
       is_known(*node.graph, node.operand(product.weight), [](NodeRef /*maker*/) { return true; });

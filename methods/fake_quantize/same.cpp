@@ -52,7 +52,7 @@ bool keeps_channels(NodeRef node, const GivenForm& form) {
 }
 
 PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms forms) {
-  if (forms[0] == nullptr) return refuse("its operand is real numbers");
+  if (forms[0] == nullptr) return refuse("its operand is float");
   const GivenForm& form = *forms[0];
   const bool is_move = find_move(node) != nullptr;
   if (!is_move && !is_sum(form) && !rule.data.contains(form.storage())) {
@@ -80,8 +80,8 @@ PendingDequantize follow_same(NodeRef node, const PrecisionRule& rule, Forms for
 
 PendingDequantize follow_float_cast(NodeRef node, const PrecisionRule& /*rule*/, Forms forms) {
   const auto to = ops::Cast{node}.to();
-  if (forms[0] == nullptr) return refuse("its operand is real numbers");
-  if (!to || !is_float(*to)) return refuse("it makes no real numbers");
+  if (forms[0] == nullptr) return refuse("its operand is float");
+  if (!to || !is_float(*to)) return refuse("its result is not float");
   auto type = std::make_shared<UniformType>(*forms[0]->type);
   type->expressed = *to;
   return {.form = GivenForm::of(std::move(type)), .operands = {0}, .requantizes = false, .why = {}};
@@ -119,7 +119,7 @@ std::optional<BranchParameters> spread(const GivenForm& form, std::int64_t axis,
 PendingDequantize follow_concat(NodeRef node, const PrecisionRule& /*rule*/, Forms forms) {
   std::vector<std::uint32_t> operands;
   for (std::uint32_t i = 0; i < forms.size(); ++i) {
-    if (forms[i] == nullptr) return refuse("an operand is real numbers");
+    if (forms[i] == nullptr) return refuse("an operand is float");
     if (forms[i]->storage() != forms[0]->storage()) return refuse("codes of different types meet");
     operands.push_back(i);
   }

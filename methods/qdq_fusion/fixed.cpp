@@ -51,7 +51,7 @@ QUADRANT_PARAMETERIZED(FixedMethod, QdqFusion, const KernelRule*,
       asks.refuse("the kernel's result has parameters of its own");
       return;
     }
-    const char* why = "its operand is real numbers";
+    const char* why = "its operand is float";
     bool is_asked = false;
     for (const GivenForm& form : operand_forms(asks, node, 0)) {
       const char* refusal = refuse_form(rule, form);

@@ -61,14 +61,14 @@ class FormFinder {
       return;
     }
     std::optional<GivenForm> common;
-    const char* why = "nobody quantizes its result";
+    const char* why = "its result is not quantized";
     for (const Use& use : graph_.uses(node.id)) {
       const Wanted wanted = wanted_by({&graph_, use.user}, use.operand);
       if (wanted.form && (!common || *common == *wanted.form)) {
         common = wanted.form;
         continue;
       }
-      why = wanted.form ? "those who read its result quantize it differently" : wanted.why;
+      why = wanted.form ? "the readers of its result quantize it differently" : wanted.why;
       common.reset();
       break;
     }
@@ -85,7 +85,7 @@ class FormFinder {
   };
 
   [[nodiscard]] Wanted wanted_by(NodeRef user, std::uint32_t operand) const {
-    if (user.kind() == ops::Output::kind) return {{}, "the real result is an output of the model"};
+    if (user.kind() == ops::Output::kind) return {{}, "its float result is an output of the model"};
     if (user.kind() == ops::Quantize::kind) {
       auto form = GivenForm::of(user.type().uniform());
       if (!form && user.type().quantization.other()) {
@@ -96,7 +96,7 @@ class FormFinder {
       return {std::move(form)};
     }
     const KernelRule* const rule = find_rule(target_, user.kind());
-    Wanted by_real{{}, "its result is read in real numbers, and not quantized"};
+    Wanted by_real{{}, "its result is read as float, and not quantized"};
     if (rule == nullptr) return by_real;
     const DataOperands data = data_operands(user, *rule);
     const bool is_data = data.first <= operand && operand < data.first + data.count;

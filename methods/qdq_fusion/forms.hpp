@@ -1,4 +1,4 @@
-// In which forms the results of nodes can be codes without changing what anybody reads.
+// The forms in which the results of nodes can be codes without changing any value that is read.
 #pragma once
 
 #include <span>

@@ -8,7 +8,7 @@ Verdict fusible(const QdqFusion& scheme, NodeRef node) {
   const FusedForms& forms = scheme.forms(node.id);
   if (forms.sink || forms.origin) return {State::Quantizable};
   return {State::Unquantized,
-          forms.why_no_sink != nullptr ? forms.why_no_sink : "it makes no real numbers"};
+          forms.why_no_sink != nullptr ? forms.why_no_sink : "its result is not float"};
 }
 
 void add_forms(const QdqFusion& scheme, NodeRef node, Possibilities<GivenForm>& possibilities) {
@@ -32,7 +32,7 @@ const char* refuse_form(const KernelRule& rule, const GivenForm& form) {
   if (!form.is_per_tensor()) return "its values have several scales";
   if (!rule.storages.contains(form.storage())) return "no kernel computes on codes of this type";
   if (form.scale < 0) return "a scale is negative";
-  if (form.type->expressed != ElementType::float32) return "its real numbers are no float32";
+  if (form.type->expressed != ElementType::float32) return "its expressed type is not float32";
   const bool is_centred = form.zero_point == 0;
   if (form.storage() == ElementType::int16 && !is_centred) {
     return "codes of 16 bits must have zero point 0";

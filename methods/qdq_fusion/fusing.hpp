@@ -17,7 +17,7 @@ namespace quadrant::inline v0::qdq_fusion {
 /// Phase 1: the forms that they can be codes of.
 void add_forms(const QdqFusion& scheme, NodeRef node, Possibilities<GivenForm>& possibilities);
 
-/// Phase 2: the forms that the operand can be codes of; none where it is real numbers.
+/// Phase 2: the forms that the operand can be codes of; none where it is floats.
 [[nodiscard]] std::vector<GivenForm> operand_forms(const Asks<GivenForm>& asks, NodeRef node,
                                                    std::uint32_t operand);
 

@@ -41,7 +41,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
       asks.refuse(why);
       return;
     }
-    const char* why = "an operand is real numbers";
+    const char* why = "an operand is float";
     bool is_asked = false;
     for (const GivenForm& data : operand_forms(asks, node, product.data)) {
       for (const GivenForm& weight : operand_forms(asks, node, product.weight)) {
@@ -87,7 +87,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
   [[nodiscard]] static const char* refuse_node(NodeRef node) {
     const bool is_grouped =
         node.kind() == ops::ConvTranspose::kind && node.attribute_or<std::int64_t>("group", 1) != 1;
-    if (is_grouped) return "the kernel knows one group alone";
+    if (is_grouped) return "the kernel supports one group only";
     if (node.kind() != ops::Gemm::kind) return nullptr;
     if (node.attribute_or("alpha", 1.0) != 1) return "alpha is not 1";
     const bool has_bias = !node.operand(2).is_absent();
@@ -127,7 +127,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
       return "the runtime does not multiply data with a sign by a weight without one";
     }
     if (const char* const why = refuse_groups(node, product, weight)) return why;
-    if (bit_width(weight.storage()) != 8) return "its weight's codes have not 8 bits";
+    if (bit_width(weight.storage()) != 8) return "its weight's codes are not of 8 bits";
     const bool takes_zero_points = node.kind() != ops::Conv::kind || has_one_zero_point(weight);
     return takes_zero_points ? nullptr : "its channels have different zero points";
   }

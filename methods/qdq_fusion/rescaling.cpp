@@ -64,7 +64,7 @@ QUADRANT_PARAMETERIZED(RescalingMethod, QdqFusion, const KernelRule*,
     for (std::uint32_t i = 0; i < data.count; ++i) {
       forms.push_back(operand_forms(asks, node, data.first + i));
       if (forms.back().empty()) {
-        asks.refuse("an operand is real numbers");
+        asks.refuse("an operand is float");
         return;
       }
       // Rounding may come first, in the result's own parameters.

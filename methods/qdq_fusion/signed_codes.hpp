@@ -1,5 +1,5 @@
 // Unsigned codes as signed ones: 128 less, and so are their zero points. They stand for the same
-// real numbers.
+// floats.
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,7 @@ class UnquantizedFinder {
     }
     if (rule->family == ParameterFamily::reader || !is_missing(node.result())) return;
     const char* const why = scheme_.forms(node.id).why_no_sink;
-    add(node.result(), why == nullptr ? "nobody quantizes its result" : why);
+    add(node.result(), why == nullptr ? "its result is not quantized" : why);
   }
 
   [[nodiscard]] std::vector<LeftAlone> result() && { return std::move(found_); }
@@ -51,8 +51,7 @@ class UnquantizedFinder {
     if (value.is_absent() || !is_missing(value)) return;
     // Of what an operation with a kernel makes, its own result tells more.
     if (find_rule(scheme_.options().target, graph_.kind(value.node)) != nullptr) return;
-    add(value,
-        fmt::format("{} '{}' reads it in real numbers", node.kind(), label(*node.graph, node.id)));
+    add(value, fmt::format("{} '{}' reads it as float", node.kind(), label(*node.graph, node.id)));
   }
 
   void add(Value value, std::string reason) {

@@ -220,7 +220,7 @@ const char* activation_refusal(const StaticAffineOptions& options, const GraphVi
   const TensorType& type = graph.type(value);
   if (type.is_quantized()) return nullptr;
   if (type.element != ElementType::undefined && !is_float(type.element)) {
-    return "it holds no real numbers";
+    return "it is not float";
   }
   if (graph.constant(value.node) != nullptr) return nullptr;
   if (prescription(options, graph, value) != nullptr) return nullptr;

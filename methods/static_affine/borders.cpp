@@ -19,11 +19,11 @@ QUADRANT_QUANTIZER(InputMethod, StaticAffine, ops::Input) {
   [[nodiscard]] Verdict check_eligibility(NodeRef node,
                                           const EligibilityContext& /*context*/) const override {
     if (!scheme().options().quantized_inputs) {
-      return {State::Unquantized, "the model's inputs stay real values"};
+      return {State::Unquantized, "the model's inputs stay float"};
     }
-    if (!is_float(node.type().element)) return {State::Unquantized, "it holds no real numbers"};
+    if (!is_float(node.type().element)) return {State::Unquantized, "it is not float"};
     if (!scheme().options().quantized_outputs && is_output(node)) {
-      return {State::Unquantized, "it is an output, too, and outputs stay real values"};
+      return {State::Unquantized, "it is also an output, and outputs stay float"};
     }
     return {State::Quantizable};
   }

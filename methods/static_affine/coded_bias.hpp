@@ -7,7 +7,7 @@
 
 namespace quadrant::inline v0::static_affine {
 
-/// Whether nobody but the node reads this constant operand.
+/// Whether only the node reads this constant operand.
 [[nodiscard]] bool is_only_reader(NodeRef node, std::uint32_t operand);
 
 /// The bias that can be codes, where the weight has a scale for each of `weight_groups`; null where

@@ -32,7 +32,7 @@ Expected<Constant> wide_codes(const Constant& bias, const UniformType& type) {
 QUADRANT_QUANTIZER(ConstantMethod, StaticAffine, ops::Constant) {
   [[nodiscard]] Verdict check_eligibility(NodeRef node,
                                           const EligibilityContext& /*context*/) const override {
-    if (!is_float(node.type().element)) return {State::Unquantized, "it holds no real numbers"};
+    if (!is_float(node.type().element)) return {State::Unquantized, "it is not float"};
     if (contents(node).element_count() == 0) return {State::Unquantized, "it is empty"};
     return {State::Quantizable};
   }

@@ -13,7 +13,7 @@ namespace quadrant::inline v0::static_affine {
 using ChannelsOfSum = std::int64_t (*)(NodeRef product);
 
 /// The method of operations of kind `product.kind`, which may be another IR's. Refers to `product`.
-/// With `channels`, sums whose readers want real numbers are not rounded to codes of their own:
+/// With `channels`, sums whose readers want floats are not rounded to codes of their own:
 /// the result is int32, in the scale of the products, and whoever reads it dequantizes that. Null:
 /// the IR has no such operation.
 void add_product(StaticAffine::Registration& methods, const Product& product,

@@ -36,7 +36,7 @@ void ask_for_codes(const WeightOnly& scheme, const Granularity& wanted, NodeRef 
   } else if (to && is_float(*to)) {
     asks.alternative({{0, wanted}});
   } else {
-    asks.refuse("it makes no real numbers");
+    asks.refuse("its result is not float");
   }
 }
 

@@ -14,7 +14,7 @@ QUADRANT_QUANTIZER(ParameterMethod, WeightOnly, ops::Constant) {
   [[nodiscard]] Verdict check_eligibility(NodeRef node,
                                           const EligibilityContext& /*context*/) const override {
     const TensorType& type = node.type();
-    if (!is_float(type.element)) return {State::Unquantized, "it holds no real numbers"};
+    if (!is_float(type.element)) return {State::Unquantized, "it is not float"};
     if (type.shape.rank() == 0) return {State::Unquantized, "a scalar has no channels"};
     if (contents(node).element_count() == 0) return {State::Unquantized, "it is empty"};
     return {State::Quantizable};

@@ -78,8 +78,7 @@ def calibrate(
         runtime: What runs the model in place of the interpreter. It is called with the bytes of an ONNX file, of the
             model with those values as outputs, and their names, and gives what runs one sample: a function of a dict of
             arrays by the names of inputs, which gives arrays in the order of the names, or a dict. So it may as well run
-            the model that the file was made of, in torch say. It may be called by several threads at a time, and
-            ``threads=1`` says by one.
+            the model that the file was made of, in torch say. Several threads call it at a time, but for ``threads=1``.
 
     The others are as for `quantize`.
 
@@ -140,7 +139,7 @@ def compare(
 
     Args:
         first: The float model, as a rule.
-        second: What was made of it: with the same inputs and outputs.
+        second: The quantized model: with the same inputs and outputs.
         samples: As for `quantize`.
         layers: Compare inner values, too.
         labels: Which classes are right: an integer for each row of scores of all samples, in order.
@@ -203,7 +202,7 @@ def diagnose(
 
     Args:
         model: The float model.
-        quantized: What was made of it.
+        quantized: The quantized model.
         samples: To measure on, as for `quantize`.
         calibration: What remedies calibrate on; None: ``samples``.
         most: How many causes to name.
@@ -251,7 +250,7 @@ def sensitivity(
     Args:
         samples: To measure on, as for `quantize`.
         calibration: What the scheme itself needs, if it does: static-affine.
-        cache: File of what was measured: read if it is there, written as the work goes on.
+        cache: File of measurements: read if it exists, written as the work goes on.
 
     The others are as for `quantize`.
 

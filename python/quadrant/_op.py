@@ -69,7 +69,7 @@ class QuantizedType:
         block_size: Elements along ``axis`` that share a scale; 0: none do.
         zero_points: As many as scales, whole numbers in the range; None: all 0.
         range: The smallest and the largest code; None: those of the type.
-        expressed: The dtype of the real values.
+        expressed: The dtype of the float values.
 
     Raises:
         Error: For numbers that codes cannot have, scales that are 0 or not finite, or several without an axis.

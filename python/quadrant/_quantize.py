@@ -224,7 +224,7 @@ def quantize(
         plan: Follow a `Result.plan`, or its file, instead of deciding.
         target: Whose kernels the result is for: ``"onnx"``, ``"tflite"`` or ``"openvino"``.
         target_bits: A budget of bits for each weight, scales included: each gets 8 bits, 4 bits or floats.
-        gain: What is worth having: ``"bytes"``, ``"latency"``, ``"operations"`` or ``"unit"``; None: what suits the
+        gain: The gain model: ``"bytes"``, ``"latency"``, ``"operations"`` or ``"unit"``; None: what suits the
             scheme.
         hardware: What the gain ``"latency"`` predicts with: the name of a profile, or a file.
         policy: ``"greedy"``, the default, or ``"optimal"``.

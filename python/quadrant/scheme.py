@@ -74,7 +74,7 @@ def quantise_graph(
     Args:
         graph: What `quadrant.read` takes, or gives. It stays as it is.
         quantization: The scheme, with its options.
-        gain: What is worth having: ``"bytes"``, by `storage`, ``"unit"``, ``"operations"``, ``"latency"``; None: what
+        gain: The gain model: ``"bytes"``, by `storage`, ``"unit"``, ``"operations"``, ``"latency"``; None: what
             constraints say that are asked for.
         policy: ``"greedy"``, or ``"optimal"``, which does not ask `forward`.
         non_finite: What `examine` refuses ends the run, ``"refuse"``, or stays in float, ``"leave"``.

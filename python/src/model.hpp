@@ -29,7 +29,7 @@ struct Model {
 
   [[nodiscard]] std::vector<Port> inputs() const;
   [[nodiscard]] std::vector<Port> outputs() const;
-  /// Constants of real numbers, or codes that stand for some.
+  /// Constants of floats, or codes that stand for some.
   [[nodiscard]] std::vector<std::string> weights() const;
   /// Its elements. Fails for a name that is not among those.
   [[nodiscard]] Array weight(Session& session, const std::string& name) const;

@@ -32,7 +32,7 @@ struct Counterpart {
                                                                      const CompareNames& names,
                                                                      Sink* sink);
 
-/// Real values of the same name, producers before users, that are neither inputs nor constants.
+/// Float values of the same name, producers before users, that are neither inputs nor constants.
 [[nodiscard]] Expected<std::vector<Counterpart>> layer_counterparts(const Graph& first,
                                                                     const Graph& second);
 

@@ -1,4 +1,4 @@
-// What runtimes are trusted to do.
+// Checks of what runtimes hand out.
 #pragma once
 
 #include <memory>

@@ -20,7 +20,7 @@ Expected<std::vector<std::int64_t>> integers(const std::string& path, std::strin
                                              const Tensor& tensor) {
   if (!is_integer(tensor.element())) {
     return refuse(path,
-                  fmt::format("{} are to be integers, not {}", what, to_string(tensor.element())));
+                  fmt::format("{} must be integers, not {}", what, to_string(tensor.element())));
   }
   return read_integers(tensor.to_constant(), INT64_MAX);
 }
@@ -77,7 +77,7 @@ Expected<std::vector<std::int64_t>> read_numbers(NpzReader& archive, const std::
                                                  std::string_view name, std::int64_t count) {
   QUADRANT_TRY(const Tensor tensor, read_member(archive, path, name));
   if (!(tensor.shape() == Shape{count})) {
-    return refuse(path, fmt::format("'{}' has shape [{}], but there are {} boxes: it is to be [{}]",
+    return refuse(path, fmt::format("'{}' has shape [{}], but there are {} boxes: it must be [{}]",
                                     name, to_string(tensor.shape()), count, count));
   }
   return integers(path, fmt::format("'{}'", name), tensor);
@@ -87,7 +87,7 @@ Expected<std::vector<std::int64_t>> read_numbers(NpzReader& archive, const std::
 Expected<std::vector<double>> corners(const std::string& path, const Tensor& boxes) {
   if (boxes.rank() != 2 || boxes.extent(1) != 4) {
     return refuse(
-        path, fmt::format("'boxes' has shape [{}]: it is to be [n, 4]", to_string(boxes.shape())));
+        path, fmt::format("'boxes' has shape [{}]: it must be [n, 4]", to_string(boxes.shape())));
   }
   std::vector<double> values;
   if (boxes.element() == ElementType::float32) {
@@ -98,7 +98,7 @@ Expected<std::vector<double>> corners(const std::string& path, const Tensor& box
     values.assign(doubles.begin(), doubles.end());
   } else {
     return refuse(path,
-                  fmt::format("'boxes' is {}: it is to be f32 or f64", to_string(boxes.element())));
+                  fmt::format("'boxes' is {}: it must be f32 or f64", to_string(boxes.element())));
   }
   return values;
 }
@@ -127,9 +127,11 @@ Expected<std::vector<Detection>> read_objects(const std::string& path) {
     const Box box{values[i * 4], values[i * 4 + 1], values[i * 4 + 2], values[i * 4 + 3]};
     const bool is_box = box.x1 <= box.x2 && box.y1 <= box.y2;  // NaN is none
     if (!is_box) {
-      return refuse(path, fmt::format("the box of object {} is {} {} {} {}: it is to be x1 y1 x2 "
-                                      "y2, x1 <= x2 and y1 <= y2",
-                                      i, box.x1, box.y1, box.x2, box.y2));
+      return refuse(
+          path,
+          fmt::format(
+              "the box of object {} is {} {} {} {}: it must be x1 y1 x2 y2, x1 <= x2 and y1 <= y2",
+              i, box.x1, box.y1, box.x2, box.y2));
     }
     objects.push_back({static_cast<std::size_t>(samples[i]), classes[i], 1, box});
   }

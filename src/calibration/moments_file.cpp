@@ -50,8 +50,7 @@ void write_layout(ByteWriter& out, std::string_view name, const WeightMatrices& 
 // --- reading -------------------------------------------------------------------------------------
 
 tl::unexpected<Error> cut_short(const ByteReader& in) {
-  return fail(ErrorCode::invalid_model, "it ends in the middle of what it says that it holds",
-              {.offset = in.at()});
+  return fail(ErrorCode::invalid_model, "it is cut off", {.offset = in.at()});
 }
 
 WeightMatrices read_layout(ByteReader& in) {
@@ -120,7 +119,7 @@ Expected<SavedMoments> read_table(ByteReader& in) {
   }
   for (const LeftAlone& each : table.left) {
     if (!table.weights.contains(each.name)) continue;
-    return fail(ErrorCode::invalid_model, "it is left, and there all the same",
+    return fail(ErrorCode::invalid_model, "it is listed as left out, but is in the file",
                 {.tensor = each.name});
   }
   return table;

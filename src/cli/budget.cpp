@@ -15,8 +15,8 @@ namespace quadrant::cli {
 
 void declare_measuring(CLI::App& command, BudgetOptions& options) {
   add_choice(command, "--measure", options.measure, {"scaled", "full"},
-             "Errors at the outputs: measure one form of each weight alone and take the others in "
-             "the ratio of the weights' errors, or measure all")
+             "How to find errors at the outputs: 'scaled' measures one form of each weight, and "
+             "scales it to the others by the weights' own errors; 'full' measures all forms")
       ->capture_default_str();
   declare(command, options.data);
 }
@@ -28,25 +28,26 @@ void declare(CLI::App& command, BudgetOptions& options) {
   };
   command
       .add_option("--target-size", options.target_size,
-                  "The file has so many bytes at most, 20MB say, and the least error that there is "
-                  "for it: each weight gets 8 bits, 4 bits or floats")
+                  "Largest size of the file, such as 20MB, within which the error is least: each "
+                  "weight gets 8 bits, 4 bits or floats")
       ->type_name("SIZE");
   add("--target-bits", options.target_bits, "BITS",
-      "The same in bits for each weight, scales and zero points included");
+      "The same as bits per weight, scales and zero points included");
   add("--min-sqnr", options.min_sqnr, "DB",
-      "The smallest file whose outputs have so many decibels, by --data");
+      "Least SQNR of the outputs, on the samples; the file is the smallest that has it");
   add("--min-weight-sqnr", options.min_weight_sqnr, "DB",
-      "Each weight keeps so many decibels: no data is needed");
+      "Least SQNR of each weight; needs no data");
   add("--max-error", options.max_error, "SHARE",
-      "As --min-sqnr, as noise power over signal power; without data, of the weights, added up");
+      "As --min-sqnr, but as noise power over signal power; without data, the sum over all "
+      "weights");
   add_choice(command, "--budget-rule", options.rule, {"search", "hull", "lowest-error", "uniform"},
-             "How a budget of size is spent: 'search' for the best, or, to compare with, by 'hull' "
-             "(a price for a byte), 'lowest-error' weights first, or 'uniform'")
+             "How a budget of size is spent: 'search' finds the best; for comparison, 'hull' (a "
+             "price for a byte), 'lowest-error' (those weights first) or 'uniform'")
       ->capture_default_str();
   command
       .add_option("--budget-rounds", options.rounds,
-                  "With samples, measure so many times what each change of what was chosen does, "
-                  "and choose again")
+                  "With samples, how many times to measure the effect of each change of the "
+                  "choice, and choose again")
       ->check(whole_number(0, 100))
       ->type_name("N")
       ->capture_default_str();
@@ -61,10 +62,9 @@ Expected<void> check_no_budget(const BudgetOptions& options) {
   if (options.rounds != defaults.rounds) name = "--budget-rounds";
   if (options.measure != defaults.measure) name = "--measure";
   if (name.empty()) return {};
-  return fail(ErrorCode::usage,
-              fmt::format("{} is of use to a budget alone, and there is none: --target-size, "
-                          "--target-bits, --min-sqnr, --min-weight-sqnr or --max-error",
-                          name));
+  return fail(ErrorCode::usage, fmt::format("{} needs a budget: --target-size, --target-bits, "
+                                            "--min-sqnr, --min-weight-sqnr or --max-error",
+                                            name));
 }
 
 namespace {

@@ -1,4 +1,4 @@
-// What came of a budget, for people and for programs.
+// The outcome of a budget, for people and for programs.
 #pragma once
 
 #include <string>

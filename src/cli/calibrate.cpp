@@ -200,17 +200,18 @@ class Calibrate final : public Command {
         ->type_name("");
     cli::declare(*command, data_);
     command
-        ->add_option("--part", part_,
-                     "Of N equal parts of the samples the I-th alone, from 1: all parts merged, in "
-                     "any order, are what one run gives")
+        ->add_option(
+            "--part", part_,
+            "Only part I, counted from 1, of N equal parts of the samples: all parts merged, "
+            "in any order, give what one run gives")
         ->type_name("I/N");
     declare_threads(*command, threads_);
     command->add_option("-o,--output", output_, "File to save the statistics in")
         ->type_name("FILE");
     command
         ->add_option("--merge", merged_,
-                     "Add what was saved before, with samples or without. Repeatable; may be the "
-                     "file that is written")
+                     "Earlier results to add, with samples or without. Repeatable; may be the file "
+                     "that is written")
         ->type_name("FILE")
         ->allow_extra_args(false);
     cli::declare(*command, moments_);

@@ -24,20 +24,20 @@ void declare(CLI::App& command, KeepOptions& options) {
   CLI::Option* const every =
       command
           .add_option("--checkpoint", options.every,
-                      "Every N samples, keep what was gathered so far in a file beside the output, "
-                      "OUTPUT.checkpoint; where it is there, go on from it. It goes when all is "
-                      "done")
+                      "Every N samples, save the results so far in a file beside the output, "
+                      "OUTPUT.checkpoint; if it exists, continue from it. It is removed at the end")
           ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
           ->type_name("N");
   declare_file(command, options, every);
 }
 
 void declare_for_attempts(CLI::App& command, KeepOptions& options) {
-  declare_file(command, options,
-               command.add_flag("--checkpoint", options.every,
-                                "Keep what each attempt came to in a file beside the output, "
-                                "OUTPUT.checkpoint; where it is there, go on from it. It goes when "
-                                "the search has ended"));
+  declare_file(
+      command, options,
+      command.add_flag(
+          "--checkpoint", options.every,
+          "Save the result of each attempt in a file beside the output, OUTPUT.checkpoint; if it "
+          "exists, continue from it. It is removed when the search has ended"));
 }
 
 Expected<CheckpointOptions> checkpoint_of(const KeepOptions& options, const std::string& output,

@@ -47,8 +47,8 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
             if (is_one && value >= least && value <= most) return std::string();
             constexpr std::int64_t any = std::numeric_limits<std::int32_t>::max();
             return most > any
-                       ? fmt::format("'{}' is no whole number from {} on", text, least)
-                       : fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+                       ? fmt::format("'{}' is not a whole number of {} or more", text, least)
+                       : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
           },
           ""};
 }
@@ -58,7 +58,7 @@ CLI::Validator number_between(double least, double most) {
             double value = 0;
             const bool is_one = CLI::detail::lexical_cast(text, value);
             if (is_one && value >= least && value <= most) return std::string();
-            return fmt::format("'{}' is no number from {} to {}", text, least, most);
+            return fmt::format("'{}' is not a number from {} to {}", text, least, most);
           },
           ""};
 }
@@ -67,7 +67,7 @@ CLI::Validator is_finite() {
   return {[](const std::string& text) {
             double value = 0;
             const bool is_refused = CLI::detail::lexical_cast(text, value) && !std::isfinite(value);
-            return std::string(is_refused ? "it is no finite number" : "");
+            return std::string(is_refused ? "it is not a finite number" : "");
           },
           ""};
 }

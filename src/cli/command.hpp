@@ -1,4 +1,4 @@
-// What every subcommand of `quadrant` is.
+// The base of the subcommands of `quadrant`.
 #pragma once
 
 #include <memory>

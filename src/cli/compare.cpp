@@ -42,7 +42,7 @@ class Compare final : public Command {
         ->add_option("MODEL_A", first_, "Model to compare with: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");
-    command->add_option("MODEL_B", second_, "Model that is compared, a quantized one say")
+    command->add_option("MODEL_B", second_, "Model to compare, for example a quantized one")
         ->required()
         ->type_name("");
     cli::declare(*command, data_);
@@ -50,7 +50,7 @@ class Compare final : public Command {
     command->add_flag("--layers", layers_, "Compare inner values of the same name, too");
     command
         ->add_option("--labels", labels_,
-                     "Which classes are right, a row of scores each: .txt with an integer a line, "
+                     "The right classes, one for each row of scores: .txt with an integer a line, "
                      ".npy or .npz")
         ->check(not_empty())
         ->type_name("FILE");
@@ -150,8 +150,8 @@ class Compare final : public Command {
     scores->needs(boxes);
     command
         .add_option("--objects", objects_,
-                    "What is there: .npz with 'boxes', 'classes' and 'samples' (default: what "
-                    "MODEL_A detects)")
+                    "The objects in the images: .npz with 'boxes', 'classes' and 'samples' "
+                    "(default: what MODEL_A detects)")
         ->check(not_empty())
         ->type_name("FILE")
         ->needs(boxes);
@@ -159,18 +159,18 @@ class Compare final : public Command {
         .add_flag("--centers", detections_.centers,
                   "Boxes are centre, width, height; not corners x1, y1, x2, y2")
         ->needs(boxes);
-    command.add_option("--background", detections_.background, "The class that is nothing")
+    command.add_option("--background", detections_.background, "The class of the background")
         ->type_name("N")
         ->needs(boxes);
-    command
-        .add_option("--least-score", detections_.least_score, "What scores less is no detection")
+    command.add_option("--least-score", detections_.least_score, "Least score of a detection")
         ->check(is_finite())
         ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);
     command
         .add_option("--overlap", detections_.overlap,
-                    "Of two boxes of a class that overlap by more, one is dropped; 1: none is")
+                    "Largest overlap of two boxes of a class: of two that overlap by more, one is "
+                    "dropped; 1: none is")
         ->check(number_between(0, 1))
         ->type_name("X")
         ->capture_default_str()

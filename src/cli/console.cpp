@@ -64,8 +64,7 @@ void Console::print_error(const Error& error) {
   clear_progress();
   // What was at work when a stop was asked for is not at fault.
   const bool is_stop = error.code == ErrorCode::cancelled;
-  const std::string text =
-      is_stop ? "stopped, as was asked for: nothing is written" : to_string(error);
+  const std::string text = is_stop ? "stopped as requested: nothing is written" : to_string(error);
   say(fmt::format("quadrant: {}\n", printable(text)));
 }
 

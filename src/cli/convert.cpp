@@ -60,15 +60,17 @@ class Convert final : public Command {
     command->add_option("OUT", output_, "Model to write: .onnx, .tflite, .xml, .mlir, or .qd, text")
         ->required()
         ->type_name("");
-    add_choice(*command, "--target", target_, kernels_targets(),
-               "Whose kernels compute on codes: what they can, they do; the rest stays in real "
-               "numbers (default: tflite, for a file of that ending)");
+    add_choice(
+        *command, "--target", target_, kernels_targets(),
+        "Runtime whose kernels compute on codes; operations without such a kernel stay float "
+        "(default: tflite, for a file of that ending)");
     add_choice(*command, "--io", borders_, {"codes", "real"},
-               "Whether the model takes and gives 'codes', where it quantizes its inputs and "
-               "dequantizes its outputs, or 'real' numbers, the default");
-    command->add_flag("--repair-ranges", repairs_ranges_,
-                      "Move the range of a fake_quantize of which real zero is no code, so that it "
-                      "becomes codes, too; by at most half a step where zero lies inside");
+               "Inputs and outputs: 'codes', where the model quantizes and dequantizes them, or "
+               "'real', float values, the default");
+    command->add_flag(
+        "--repair-ranges", repairs_ranges_,
+        "Move the range of a fake_quantize that does not represent zero exactly, so that "
+        "it becomes codes, too; by at most half a step where zero lies inside");
     command
         ->add_option("--shape", shapes_,
                      "Shape of an input of open extents, as x=1x3x224x224: the model gets it, and "

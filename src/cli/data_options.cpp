@@ -45,7 +45,7 @@ void declare(CLI::App& command, DataOptions& options) {
   command
       .add_option("--shape", options.shapes,
                   "Shape of random samples of an input, as x=1x3x224x224, where the model does not "
-                  "know it; extents that nobody knows are 1. Repeatable")
+                  "know it; unknown extents are 1. Repeatable")
       ->type_name("INPUT=SHAPE")
       ->allow_extra_args(false)
       ->needs(random);

@@ -27,7 +27,7 @@ Expected<NamedRecipe> with_options(NamedRecipe meant, const DecisionOptions& opt
   if (!options.hardware.empty()) {
     if (recipe.gain != "latency") {
       return fail(ErrorCode::usage,
-                  "--hardware says what --gain latency predicts with: it does not go without it");
+                  "--hardware is the profile for --gain latency: it needs that option");
     }
     recipe.hardware = options.hardware;
   }
@@ -92,7 +92,7 @@ void declare_non_finite(CLI::App& command, std::string& choice) {
 void declare_save_recipe(CLI::App& command, DecisionOptions& options) {
   command
       .add_option("--save-recipe", options.save_recipe,
-                  "Write what these options mean, for --recipe: all but the model and its data")
+                  "Save these options as a recipe, for --recipe: all but the model and its data")
       ->type_name("FILE");
 }
 
@@ -108,18 +108,16 @@ void declare(CLI::App& command, DecisionOptions& options) {
   declare(command, options.recipe);
   add_choice(
       command, "--gain", options.gain, {"bytes", "latency", "operations", "unit"},
-      "What is worth having: 'bytes' saved, 'latency' in predicted nanoseconds, 'operations' "
-      "on integers instead of floats, or 'unit', consumed operands (default: what suits the "
-      "scheme)");
+      "Gain model: 'bytes' saved, 'latency' in predicted nanoseconds, 'operations' on integers "
+      "instead of floats, or 'unit', consumed operands (default: what suits the scheme)");
   command
       .add_option("--hardware", options.hardware,
-                  "What --gain latency predicts with: a profile of 'quadrant list hardware', or a "
-                  "file of measure_hardware.py")
+                  "Hardware profile for --gain latency: one of 'quadrant list hardware', or a file "
+                  "of measure_hardware.py")
       ->type_name("NAME|FILE");
-  add_choice(
-      command, "--policy", options.policy, {"greedy", "optimal"},
-      "How to choose: 'greedy' (the default), or 'optimal', the choice that gains most, with "
-      "a bound on what any could gain");
+  add_choice(command, "--policy", options.policy, {"greedy", "optimal"},
+             "Selection policy: 'greedy' (the default), or 'optimal', the selection of the largest "
+             "gain, with a bound on what any could gain");
   declare(command, options.scope);
   declare_json(command, options.json);
   declare_threads(command, options.threads);

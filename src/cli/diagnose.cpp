@@ -33,7 +33,7 @@ class Diagnose final : public Command {
     command->add_option("FLOAT", options_.real_name, "The model, in float")
         ->required()
         ->type_name("");
-    command->add_option("QUANTIZED", options_.quantized_name, "What was made of it")
+    command->add_option("QUANTIZED", options_.quantized_name, "The quantized model")
         ->required()
         ->type_name("");
     command->add_option("--data", data_.calibration, "Samples to measure on, as for 'compare'")

@@ -142,8 +142,8 @@ class Explain final : public Command {
                 "operation that could gain")
             ->type_name("");
     add_choice(*command, "--target", target_, kernels_targets(),
-               "With --scheme fake_quantize or qdq_fusion, which 'quadrant convert' runs: whose "
-               "kernels compute on codes (default: openvino-cpu, tflite)");
+               "With --scheme fake_quantize or qdq_fusion, which 'quadrant convert' runs: the "
+               "runtime whose kernels compute on codes (default: openvino-cpu, tflite)");
     declare_non_finite(*command, options_.non_finite);
     command->add_flag("--all", all_, "A line for each value, and each operation that makes none");
     plan_option_ =

@@ -44,9 +44,8 @@ std::vector<FrontierPoint> frontier_points(std::span<const BudgetItem> items,
 
 std::string frontier_note(bool at_outputs) {
   return fmt::format(
-      "The best that there is for each price of a byte.\n"
-      "Sizes and errors are predicted: what each weight takes by itself, and its noise over "
-      "signal {}, added up.",
+      "The best choice for each price of a byte.\nSizes and errors are predicted: what each weight "
+      "takes by itself, and its noise over signal {}, added up.",
       at_outputs ? "at the output that has most" : "of the weights");
 }
 

@@ -214,7 +214,8 @@ Json schemes_json(const SchemeTable& schemes) {
 class List final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("list", "Show the schemes, or what one of them knows");
+    CLI::App* command =
+        app.add_subcommand("list", "Show the schemes, or the options and operations of one");
     command
         ->add_option(
             "SCHEME", scheme_,

@@ -162,19 +162,19 @@ class Moments {
 }  // namespace
 
 void declare(CLI::App& command, MomentsOptions& options) {
-  CLI::Option* const moments = command.add_flag(
-      "--moments", options.moments,
-      "Second moments of what layers compute on, to round weights by ('quantize --moments'), in "
-      "place of statistics");
-  CLI::Option* const grid_only =
-      command
-          .add_flag("--grid-only", options.grid_only,
-                    "Their grids alone: what runs on parts of the samples count on, to be merged")
-          ->needs(moments);
+  CLI::Option* const moments =
+      command.add_flag("--moments", options.moments,
+                       "Gather second moments of the layers' inputs, for rounding weights "
+                       "('quantize --moments'), in place of statistics");
+  CLI::Option* const grid_only = command
+                                     .add_flag("--grid-only", options.grid_only,
+                                               "Find only their grids, on which runs on parts of "
+                                               "the samples count, so that they can be merged")
+                                     ->needs(moments);
   command
       .add_option("--grid", options.grid,
-                  "To count on: a file of --grid-only, or of moments that are to be added to "
-                  "(default: that of what is merged, or one that is found first)")
+                  "The grid to count on: a file of --grid-only, or of moments to add to (default: "
+                  "that of the merged files, or one that is found first)")
       ->type_name("FILE")
       ->needs(moments)
       ->excludes(grid_only);

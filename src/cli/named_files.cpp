@@ -39,7 +39,7 @@ bool is_written(std::string_view name) {
 Expected<void> check_is_no_dash(const std::string& path, const std::string& name) {
   if (path != "-") return {};
   return fail(ErrorCode::usage,
-              fmt::format("{} takes the name of a file, and '-' is none: './-' would be", name));
+              fmt::format("{} takes the name of a file, which '-' is not: './-' is one", name));
 }
 
 Expected<void> announce_output(const std::string& path, const std::string& name,

@@ -49,7 +49,7 @@ class Optimize final : public Command {
         ->type_name("PATH");
     command
         ->add_option("--labels", labels_,
-                     "Which classes are right, a row of scores each: .txt with an integer a line, "
+                     "The right classes, one for each row of scores: .txt with an integer a line, "
                      ".npy or .npz")
         ->type_name("FILE");
     const auto add = [&](const char* name, double& value, const char* unit, const char* about) {
@@ -60,17 +60,17 @@ class Optimize final : public Command {
     };
     const CLI::Validator percent = number_between(0, 100);
     add("--accept", accept_, "POINTS",
-        "It is good enough when so many percentage points of top-1 are lost, or fewer")
+        "Largest loss of top-1 accuracy that is good enough, in percentage points")
         ->check(percent);
     add("--accept-sqnr", accept_sqnr_, "DB",
-        "The same, in decibels at the outputs, where there are no labels");
+        "Where there are no labels: least SQNR of the outputs that is good enough");
     add("--most-float", most_float_, "PERCENT",
         "How many percent of the products may stay float, those that cost most; 0: nothing is "
         "excluded")
         ->check(percent);
     command
         ->add_option("--save-recipe", save_recipe_,
-                     "Write a recipe of what was found: 'quantize' makes the same with it")
+                     "Save the result as a recipe: 'quantize' makes the same model with it")
         ->type_name("FILE");
     declare_for_attempts(*command, keep_);
     cli::declare(*command, scope_);

@@ -64,8 +64,8 @@ class Pareto final : public Command {
   explicit Pareto(const SchemeTable& schemes) : options_(schemes) {}
 
   CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "pareto", "Show the least error that there is for each size of the file");
+    CLI::App* command =
+        app.add_subcommand("pareto", "Show the least error for each size of the file");
     cli::declare(*command, options_);
     command
         ->add_option("--report", report_,

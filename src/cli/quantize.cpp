@@ -88,9 +88,9 @@ class Quantize final : public Command {
     declare_save_recipe(*command, options_);
     command
         ->add_option("--format", options_.format,
-                     "How the file says it: QuantizeLinear and DequantizeLinear, or, for matrix "
-                     "products that can be, com.microsoft.MatMulNBits or MatMulBnb4; or, for "
-                     "weights of float8, arithmetic that is computed once")
+                     "How the file stores quantized values: QuantizeLinear and DequantizeLinear, "
+                     "or, for matrix products that can be, com.microsoft.MatMulNBits or "
+                     "MatMulBnb4; or, for weights of float8, arithmetic that is computed once")
         ->check(one_of({"qdq", "matmulnbits", "arithmetic"}))
         ->type_name("qdq|matmulnbits|arithmetic")
         ->capture_default_str();

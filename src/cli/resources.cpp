@@ -47,7 +47,7 @@ Expected<std::uint64_t> parse_bytes(std::string_view option, const std::string& 
     }
   }
   return fail(ErrorCode::usage,
-              fmt::format("{}: '{}' is no size: 20MB, 512KiB and 1000 are", option, text));
+              fmt::format("{}: '{}' is not a size, such as 20MB, 512KiB or 1000", option, text));
 }
 
 Expected<std::uint64_t> kept_in_memory(const std::string& memory) {

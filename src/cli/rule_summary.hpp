@@ -1,4 +1,4 @@
-// What the rules of a recipe came to.
+// The effects of a recipe's rules.
 #pragma once
 
 #include <cstdint>

@@ -54,10 +54,10 @@ std::string leftover_message(const CLI::App& app, const CLI::App& command) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::vector<std::string> leftover = app.remaining(true);
-  if (leftover.empty()) return "there is an argument too many";
+  if (leftover.empty()) return "unexpected argument";
   const auto is_option = [](const std::string& argument) { return argument.starts_with('-'); };
   const auto option = std::ranges::find_if(leftover, is_option);
-  if (option == leftover.end()) return fmt::format("'{}' is an argument too many", leftover[0]);
+  if (option == leftover.end()) return fmt::format("unexpected argument '{}'", leftover[0]);
   return fmt::format("there is no option '{}'{}", *option, suggestion(*option, names));
 }
 

@@ -46,8 +46,8 @@ Expected<std::unique_ptr<Runtime>> make_runtime(std::string_view name, Console& 
 void declare_runtime(CLI::App& command, std::string& name) {
   command
       .add_option("--runtime", name,
-                  "What runs the models: the last two are the interpreter, "
-                  "which loses what those runtimes' integer kernels do on x86 without VNNI")
+                  "Runtime for the models: the last two are the interpreter, which saturates as "
+                  "those runtimes' integer kernels do on x86 without VNNI")
       ->type_name(fmt::format("{}", fmt::join(runtime_names, "|")))
       ->capture_default_str();
 }

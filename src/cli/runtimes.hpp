@@ -1,4 +1,4 @@
-// What runs models, by name: the values of the option `--runtime`.
+// Runtimes by name: the values of the option `--runtime`.
 #pragma once
 
 #include <array>

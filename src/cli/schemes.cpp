@@ -96,9 +96,9 @@ void Schemes::declare_shared(CLI::App& command) {
   if (const std::string of_encodings = takers(encodings_option); !of_encodings.empty()) {
     command
         .add_option(std::string(encodings_option), inputs_.encodings,
-                    fmt::format("Of {}: encodings that count instead of what would be found, a "
-                                "file as AIMET exports and 'quadrant encodings' writes. "
-                                "--calibration can be left out where they are all that is needed",
+                    fmt::format("Of {}: encodings to use instead of those of calibration, a file "
+                                "as AIMET exports and 'quadrant encodings' writes. --calibration "
+                                "can be left out where they are all that is needed",
                                 of_encodings))
         ->type_name("FILE");
   }
@@ -110,7 +110,7 @@ void Schemes::declare_shared(CLI::App& command) {
 }
 
 void Schemes::declare(CLI::App& command) {
-  shared_ = under_heading(command, "Data, and what is done to the float model before",
+  shared_ = under_heading(command, "Data, and transforms of the float model",
                           [&] { declare_shared(command); });
   for (Declared& scheme : schemes_) {
     scheme.options = under_heading(command, fmt::format("Options of {}", scheme.entry->name), [&] {

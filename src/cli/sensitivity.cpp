@@ -29,7 +29,7 @@ class Sensitivity final : public Command {
     declare_runtime(*command, runtime_);
     command
         ->add_option("--cache", cache_,
-                     "File of what was measured: read if it is there, written as the work goes on")
+                     "File of measurements: read if it exists, written as the work goes on")
         ->type_name("FILE");
     command->footer(
         "Weights are those that 'quadrant quantize' with the same options would quantize, the "

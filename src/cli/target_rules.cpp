@@ -28,7 +28,7 @@ TargetScheme explicit_quantization_rules() {
 
 TargetScheme fake_quantize_rules() {
   TargetScheme scheme{low_precision_scheme,
-                      "What fake_quantize says of real numbers becomes operations on codes",
+                      "Simulated quantization (fake_quantize) becomes operations on codes",
                       {"operation", "data", "weight", "scales of data", "result"},
                       {}};
   for (const LowPrecisionTarget target : low_precision_targets) {

@@ -25,7 +25,7 @@ std::vector<OptionSpec> of_float_model() {
     if (option.key == "relu6") options.push_back(option);
     if (option.key != "optimize") continue;
     OptionSpec& optimize = options.emplace_back(option);
-    optimize.summary = "What is done besides folding normalizations, one or several";
+    optimize.summary = "Transforms besides folding batch normalizations, one or several";
     optimize.placeholder = "cle,hba,migrate";
     std::erase_if(optimize.words,
                   [](const OptionWord& word) { return word.word.starts_with("bc"); });

@@ -1,4 +1,4 @@
-// What is left of a value's numbers where it is read.
+// The part of a value's numbers that is left where it is read.
 #pragma once
 
 #include "quadrant/ir/graph_view.hpp"

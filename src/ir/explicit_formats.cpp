@@ -512,7 +512,7 @@ bool makes_other_codes(NodeRef node) {
 
 std::string no_maker(const TensorType& codes) {
   return fmt::format(
-      "no operation of the file makes codes of {} from real numbers; ONNX has those of f8e4m3 and "
+      "no operation of the file makes codes of {} from float values; ONNX has those of f8e4m3 and "
       "f8e5m2",
       to_string(codes.quantization.other()->format));
 }
@@ -525,7 +525,7 @@ void erase_unread(Graph& graph, Sink* sink) {
     if (!graph.uses(node).empty() || !graph.type({node}).quantization.other()) continue;
     if (sink != nullptr) {
       sink->report({Severity::note,
-                    "nobody reads it, and the file may have no such type: left out",
+                    "no operation reads it, and the file may have no such type: left out",
                     {.tensor = std::string(graph.value_name({node}))}});
     }
     graph.erase(node);

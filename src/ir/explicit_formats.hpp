@@ -29,12 +29,12 @@ using HasCodes = FunctionRef<bool(const NumberCode& code, std::span<const std::i
 /// float32. Codes of at most 4 bits are packed into bytes (below opset 10 only where the last is
 /// full), and the table has as many values for each byte; tables for several groups are looked up
 /// unpacked. Scales keep their widths, as far as elements of that type exist: e4m3 and e8m0 are
-/// looked up as well, integers are cast. Codes that nobody else reads are dropped. Packed codes are
-/// computed when they are read.
+/// looked up as well, integers are cast. Codes that nothing else reads are dropped. Packed codes
+/// are computed when they are read.
 ///
 /// Codes, and small floats as scales, that `has_codes` are not looked up: a `dequantize` of a
 /// format without scales reads them, or a cast, if they are integers. `sink`, which may be null, is
-/// told how many others there are, and which constants of such types nobody reads: they are left
+/// told how many others there are, and which constants of such types nothing reads: they are left
 /// out.
 ///
 /// `impossible` where a `quantize` makes codes of a format that is not uniform.

@@ -1,4 +1,4 @@
-// What the float model calls the real values of codes.
+// Names that the float values of codes have in the float model.
 #pragma once
 
 #include <string>

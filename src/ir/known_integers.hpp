@@ -24,7 +24,7 @@ using KnownIntegers = std::vector<std::optional<std::int64_t>>;
                                                                           Value value);
 
 /// Lists of int32 and int64 that are known become constants, of the same names, where they are
-/// computed from shapes; what nobody reads then goes. Shapes have to be inferred. Linear.
+/// computed from shapes; what is then not read goes. Shapes have to be inferred. Linear.
 Expected<void> fold_shapes(Graph& graph);
 
 }  // namespace quadrant::inline v0::detail

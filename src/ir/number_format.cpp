@@ -329,7 +329,7 @@ Expected<void> verify(const NumberFormat& format) {
   QUADRANT_CHECK(check_code(format.code));
   QUADRANT_CHECK(check_levels(format.scales));
   QUADRANT_CHECK(check_levels(format.offsets));
-  if (!is_float(format.expressed)) return no_format("a format of numbers that are no reals");
+  if (!is_float(format.expressed)) return no_format("a format whose expressed type is not float");
   if (format.code == NumberCode(FloatCode{ElementType::float8e8m0}) && !format.scales.empty()) {
     return no_format("codes of f8e8m0 with scales: they have no sign");
   }

@@ -30,7 +30,7 @@ struct UnpackedWeight {
 
 /// The weight of a MatMulNBits or MatMulBnb4 of com.microsoft, with the same numbers. Empty where
 /// an extent is larger than `largest_packed_extent`, the node's weight is no constant, or no type
-/// here says the same: columns with blocks of their own, zero points that are real numbers, scales
+/// here says the same: columns with blocks of their own, zero points that are floats, scales
 /// of zero, blocks that go on from one row to the next. Reads scales and zero points.
 [[nodiscard]] std::optional<UnpackedWeight> unpacked_weight(NodeRef product);
 

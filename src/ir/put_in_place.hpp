@@ -12,8 +12,8 @@ namespace quadrant::inline v0 {
 Value add_cast(Graph& graph, std::string_view kind, Value operand, std::string_view of,
                std::string result, TensorType type);
 
-/// `made` takes the place and the names of `node`, which has one result, and of that; what nobody
-/// reads then goes.
+/// `made` takes the place and the names of `node`, which has one result, and of that; what is then
+/// not read goes.
 void put_in_place(Graph& graph, NodeId node, Value made);
 
 }  // namespace quadrant::inline v0

@@ -55,7 +55,7 @@ class QuantizedTypeReader {
     const std::size_t at = scan_.position();
     const auto element = parse_element_type(scan_.word());
     if (element && is_float(*element)) return *element;
-    return scan_.error(at, "expected the type of the real numbers: f16, bf16, f32 or f64");
+    return scan_.error(at, "expected the expressed type: f16, bf16, f32 or f64");
   }
 
   // MLIR's literals of real numbers have a point.
@@ -260,7 +260,7 @@ Shape shape_of_parameters(const UniformType& type) {
 
 Expected<void> check_uniform(const UniformType& type, const Shape& shape) {
   QUADRANT_CHECK(check_codes(type.storage, type.storage_bits, type.storage_min, type.storage_max));
-  if (!is_float(type.expressed)) return breaks("a type without real numbers that it expresses");
+  if (!is_float(type.expressed)) return breaks("a type whose expressed type is not float");
   if (type.granularity.kind == Granularity::Kind::axis && type.granularity.axis < 0) {
     return breaks(fmt::format("an axis of {}: axes are counted from 0", type.granularity.axis));
   }
@@ -273,7 +273,7 @@ Expected<void> check_any(const AnyQuantizedType& type) {
 }
 
 Expected<void> check_calibrated(const CalibratedType& type) {
-  if (!is_float(type.expressed)) return breaks("a type without real numbers that it expresses");
+  if (!is_float(type.expressed)) return breaks("a type whose expressed type is not float");
   if (std::isfinite(type.min) && std::isfinite(type.max) && type.min < type.max) return {};
   return breaks(
       fmt::format("a range from {} to {}: the first is below the second", type.min, type.max));

@@ -2,7 +2,7 @@
 //
 //   !quant.uniform<i8<-127:127>:f32:1, {0.1, 0.2:3}>    UniformType
 //   !quant.any<i8<-16:15>>                              codes whose meaning is not said
-//   !quant.calibrated<f32<-0.998:1.2321>>               real numbers of a known range
+//   !quant.calibrated<f32<-0.998:1.2321>>               floats of a known range
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace quadrant::inline v0 {
 
-/// Codes that stand for real numbers in a way that is not said.
+/// Codes that stand for floats in a way that is not said.
 struct AnyQuantizedType {
   ElementType storage = ElementType::int8;
   int storage_bits = 0;  ///< as in UniformType
@@ -25,7 +25,7 @@ struct AnyQuantizedType {
   friend bool operator==(const AnyQuantizedType&, const AnyQuantizedType&) = default;
 };
 
-/// Real numbers that were observed between `min` and `max`, not yet quantized.
+/// Floats that were observed between `min` and `max`, not yet quantized.
 struct CalibratedType {
   ElementType expressed = ElementType::float32;
   double min = -1;

@@ -159,7 +159,7 @@ inline TensorType moved(NodeRef node, Shape shape = {}) {
 [[nodiscard]] Expected<TensorType> infer_dequantize(NodeRef node);
 [[nodiscard]] Expected<TensorType> infer_storage_cast(NodeRef node);
 
-// shape_rules_onnx.cpp: of result 0 of what only ONNX has; of real numbers and plain integers.
+// shape_rules_onnx.cpp: of result 0 of what only ONNX has; of floats and plain integers.
 [[nodiscard]] Expected<TensorType> infer_as_operand(NodeRef node);
 [[nodiscard]] Expected<TensorType> infer_along_an_axis(NodeRef node);
 [[nodiscard]] Expected<TensorType> infer_bits_as(NodeRef node);

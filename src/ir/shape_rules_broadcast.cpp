@@ -61,8 +61,8 @@ Expected<TensorType> infer_fake_quantize(NodeRef node) {
   TensorType result{{}, operand_shape(node, 0), nullptr};
   QUADRANT_TRY(result.element, common_element(node));
   if (result.element != ElementType::undefined && !is_float(result.element)) {
-    return invalid(fmt::format("operands of type {}, where real numbers are wanted",
-                               to_string(result.element)));
+    return invalid(
+        fmt::format("operands of type {}, where float is wanted", to_string(result.element)));
   }
   for (std::size_t bound = 1; bound < node.operands().size(); ++bound) {
     QUADRANT_CHECK(view.aligned(operand_shape(node, bound), result.shape));

@@ -86,7 +86,7 @@ Expected<TensorType> real_operand(NodeRef node) {
   const TensorType& data = *node.operand_type(0);
   const bool is_real = data.element == ElementType::undefined || is_float(data.element);
   if (data.is_quantized() || !is_real) {
-    return invalid(fmt::format("an operand of {}, where real numbers are wanted", to_string(data)));
+    return invalid(fmt::format("an operand of {}, where float is wanted", to_string(data)));
   }
   return TensorType{data.element, operand_shape(node, 0), nullptr};
 }

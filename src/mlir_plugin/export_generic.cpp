@@ -229,7 +229,7 @@ bool is_elementwise_generic(mlir::Operation& operation) {
 Expected<Value> export_generic(ExportedValues& values, mlir::Operation& op) {
   QUADRANT_TRY(TensorType type, exported_type(op.getResult(0)));
   if (!is_float(type.element)) {
-    return refuse_export("linalg.generic of other than real numbers is not exported");
+    return refuse_export("linalg.generic of types other than float is not exported");
   }
   return Body(values, llvm::cast<linalg::LinalgOp>(op), std::move(type)).convert();
 }

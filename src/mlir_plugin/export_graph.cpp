@@ -124,7 +124,7 @@ class Exporting {
     const bool is_product = seen.kind == MlirProduct::kind;
     const bool computes = !kind.empty() || is_product;
     if (computes && !has_one_real_type(op, is_product ? 2 : count, type.element)) {
-      return refuse_export(fmt::format("{} of other than real numbers of one type is not exported",
+      return refuse_export(fmt::format("{} of types other than one float type is not exported",
                                        std::string_view(name)));
     }
     if (!kind.empty()) return values_.emit(kind, std::move(operands), std::move(type));
@@ -196,8 +196,7 @@ class Exporting {
     if (!number) {
       return refuse_export(
           "linalg.fill with a computed number, or an integer, is not exported: products=casts "
-          "leaves "
-          "sums of real numbers");
+          "leaves sums in float");
     }
     const auto splat = mlir::DenseElementsAttr::get(
         llvm::cast<mlir::ShapedType>(op.getResult(0).getType()), *number);

@@ -25,13 +25,13 @@ namespace quadrant::inline v0::mlir_plugin {
 /// a block, as an `input`. Operations whose regions are their own business (linalg's) are one node,
 /// which reads what its regions capture.
 ///
-/// Codes are plain integers; `quant.scast` and `quant.dcast` stand where real numbers are read, and
+/// Codes are plain integers; `quant.scast` and `quant.dcast` stand where floats are read, and
 /// `quant.qcast` and `quant.scast` where they are quantized.
 ///
-/// Refers to the function, which nobody else may change meanwhile.
+/// Refers to the function, which nothing else may change meanwhile.
 class FunctionGraph final : public GraphView, public GraphRewriter {
  public:
-  /// Whether products on codes are sums of integers, or stay in real numbers between casts, for
+  /// Whether products on codes are sums of integers, or stay in floats between casts, for
   /// another compiler to fuse.
   enum class Products : std::uint8_t { integers, casts };
 

@@ -42,7 +42,7 @@ Op make_op(mlir::OpBuilder& builder, mlir::Location location, Arguments&&... arg
 #endif
 }
 
-/// Takes an argument that nobody reads from a function. It fails where there is no such one.
+/// Takes an argument that nothing reads from a function. It fails where there is no such one.
 inline void erase_argument(mlir::FunctionOpInterface function, unsigned index) {
 #if LLVM_VERSION_MAJOR >= 21
   (void)function.eraseArgument(index);

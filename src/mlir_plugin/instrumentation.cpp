@@ -23,7 +23,7 @@ Expected<TensorStatistics> parse_stats(mlir::Attribute attribute, std::string_vi
                 {.tensor = std::string(value)});
   };
   const auto dense = llvm::dyn_cast<mlir::DenseFPElementsAttr>(attribute);
-  if (!dense) return refuse("this is no dense attribute of real numbers");
+  if (!dense) return refuse("this is no dense attribute of float elements");
   const auto shape = dense.getType().getShape();
   if (shape.empty() || shape.size() > 2 || shape.back() != 2) {
     return refuse("this has another shape");

@@ -10,11 +10,11 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// Why nobody can sum `op`, a product, in integers, whatever its codes of 8 bits are: linalg has no
-/// such sum (`why_not_in_linalg`), or sums may not fit into 32 bits. Empty: it can be.
+/// Why `op`, a product, cannot be summed in integers, whatever its codes of 8 bits are: linalg has
+/// no such sum (`why_not_in_linalg`), or sums may not fit into 32 bits. Empty: it can be.
 [[nodiscard]] std::string why_in_floats(mlir::Operation* op);
 
-/// The same sum of real numbers as `op`, a product whose operands 0 and 1 are codes of types `data`
+/// The same sum of floats as `op`, a product whose operands 0 and 1 are codes of types `data`
 /// and `weight` by now, computed on the integers and put in front of it:
 ///
 ///   sum (s_x (q_x - z_x)) (s_w q_w) + init  =  s_x s_w (sum (q_x - z_x) q_w) + init

@@ -9,7 +9,7 @@
 namespace quadrant::inline v0::mlir_plugin {
 
 /// Puts arithmetic in the place of every `quant.dcast` and `quant.qcast` below `root`, and drops
-/// the `quant.scast` that nobody needs then. Exactly what the interpreter computes
+/// the `quant.scast` that is not needed then. Exactly what the interpreter computes
 /// (numerics/affine.hpp):
 ///
 ///   dcast   scale * (code - zero point), the difference of integers, the product in the expressed

@@ -7,7 +7,7 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// static_affine, which knows it, too. `has_sums`: a product whose readers want real numbers gives
+/// static_affine, which knows it, too. `has_sums`: a product whose readers want floats gives
 /// them its sum, which is not rounded.
 [[nodiscard]] Expected<Registry> mlir_static_registry(StaticAffineOptions options, bool has_sums);
 

@@ -1,4 +1,4 @@
-// Operations that move elements, of codes instead of real numbers.
+// Operations that move elements, of codes instead of floats.
 #pragma once
 
 #include <mlir/IR/BuiltinTypes.h>

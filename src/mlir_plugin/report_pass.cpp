@@ -64,7 +64,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       const NodeId node = analysis.order[i];
       if (is_on_buffers(graph.operation(node))) {
         mlir::emitRemark(graph.location(node),
-                         fmt::format("{}: real numbers: its operands are buffers, whose contents "
+                         fmt::format("{}: float: its operands are buffers, whose contents "
                                      "are not followed; quantize before bufferization",
                                      graph.name(node)));
       }
@@ -76,7 +76,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
         if (is_selected) ++selected;
       }
       std::string text = fmt::format("{}: {}: {}", graph.name(node),
-                                     is_selected ? "codes" : "real numbers", explanation.reason);
+                                     is_selected ? "codes" : "float", explanation.reason);
       mlir::Operation* const op = graph.operation(node);
       if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
         text +=
@@ -91,9 +91,8 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
     }
     if (analysis.plan.values.empty()) remark_nothing(graph);
     if (weights == 0) return {};
-    mlir::emitRemark(
-        graph.function().getLoc(),
-        fmt::format("{} of {} constants with real numbers become codes", selected, weights));
+    mlir::emitRemark(graph.function().getLoc(),
+                     fmt::format("{} of {} float constants become codes", selected, weights));
     return {};
   }
 };

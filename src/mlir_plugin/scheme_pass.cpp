@@ -240,7 +240,7 @@ Expected<NonFinitePolicy> SchemePass::non_finite() const {
 
 Expected<bool> SchemePass::has_real_sums() const {
   if (!sums_.empty() && !is_static()) {
-    return fail(ErrorCode::usage, "sums is for scheme=static: weight-only has real sums");
+    return fail(ErrorCode::usage, "sums is for scheme=static: weight-only has float sums");
   }
   if (sums_.empty()) {
     QUADRANT_TRY(const FunctionGraph::Products how, products());
@@ -253,7 +253,7 @@ Expected<bool> SchemePass::has_real_sums() const {
 
 Expected<FunctionGraph::Products> SchemePass::products() const {
   if (!products_.empty() && !is_static()) {
-    return fail(ErrorCode::usage, "products is for scheme=static: weight-only has real products");
+    return fail(ErrorCode::usage, "products is for scheme=static: weight-only has float products");
   }
   if (products_.empty() || products_ == "integers") return FunctionGraph::Products::integers;
   if (products_ == "casts") return FunctionGraph::Products::casts;

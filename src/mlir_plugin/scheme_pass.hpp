@@ -70,14 +70,14 @@ class SchemePass : public mlir::OperationPass<> {
       llvm::cl::desc("of weight-only: symmetric (default), or asymmetric, with zero points")};
   Option<std::string> non_finite_{
       *this, "non-finite", llvm::cl::init("refuse"),
-      llvm::cl::desc("weights with NaN or infinity: refuse, or leave them real numbers")};
+      llvm::cl::desc("weights with NaN or infinity: refuse, or leave them float")};
   Option<std::string> gains_{
       *this, "gains", llvm::cl::init(""),
-      llvm::cl::desc("what is worth a conversion: unit, bytes (weight-only), operations (static)")};
+      llvm::cl::desc("gain model: unit, bytes (weight-only), operations (static)")};
   Option<std::string> products_{
       *this, "products", llvm::cl::init(""),
-      llvm::cl::desc("of static: integers (default): sums of them, or casts around sums of real "
-                     "numbers")};
+      llvm::cl::desc("of static: integers (default): sums of them, or casts around float "
+                     "sums")};
   Option<std::string> statistics_{
       *this, "statistics", llvm::cl::init(""),
       llvm::cl::desc("of static: a file that an instrumented module wrote; values with "
@@ -88,7 +88,7 @@ class SchemePass : public mlir::OperationPass<> {
                      "(default of casts), allow (of integers), 7bit")};
   Option<std::string> sums_{
       *this, "sums", llvm::cl::init(""),
-      llvm::cl::desc("of static, where a product's readers want real numbers: real (default with "
+      llvm::cl::desc("of static, where a product's readers want float: real (default with "
                      "products=integers), or codes: rounded by the product's own range")};
 };
 

@@ -17,7 +17,7 @@ namespace quadrant::inline v0::mlir_plugin {
 /// contractions and convolutions, by name or `linalg.generic`, and tosa's. Attributes: for operand
 /// 0 and 1, the axis along which the result keeps scales apart, and one that is summed; -1: none.
 /// The axis of the result along which the channels of operand 1 are, -1: none; and how many
-/// products each sum has: those along an axis that nobody knows count as 32.
+/// products each sum has: those along an axis that is not known count as 32.
 struct MlirProduct {
   static constexpr std::string_view kind = "mlir.product";
   static constexpr std::string_view channels = "channels";
@@ -26,7 +26,7 @@ struct MlirProduct {
   static constexpr std::string_view terms = "terms";
 };
 
-/// Such a product that nobody can sum in integers. Attribute: why.
+/// Such a product that cannot be summed in integers. Attribute: why.
 struct MlirRealProduct {
   static constexpr std::string_view kind = "mlir.real_product";
   static constexpr std::string_view reason = "reason";

@@ -1,4 +1,4 @@
-// Operations that nobody reads.
+// Operations that nothing reads.
 #pragma once
 
 #include <mlir/IR/Operation.h>
@@ -7,7 +7,7 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// Erases those of `operations` that do nothing but make values which nobody reads, and what only
+/// Erases those of `operations` that do nothing but make values which nothing reads, and what only
 /// they have read.
 void erase_unread(std::vector<mlir::Operation*> operations);
 

@@ -1,4 +1,4 @@
-// The affine map between real values and codes, one element at a time.
+// The affine map between float values and codes, one element at a time.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The reals that the codes of a tensor in a number format can stand for, group by group.
+// The float values that the codes of a tensor in a number format can stand for, group by group.
 #pragma once
 
 #include <cmath>

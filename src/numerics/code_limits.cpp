@@ -31,7 +31,7 @@ Expected<Shape> shape_of_limits(const Granularity& granularity, const Shape& ten
       tensor.is_ranked() ? normalize_axis(granularity.axis, tensor.rank()) : std::nullopt;
   if (granularity.kind == Granularity::Kind::block || !axis) {
     return fail(ErrorCode::impossible,
-                fmt::format("real numbers are not limited to part of the codes ({}, [{}])",
+                fmt::format("float values are not limited to part of the codes ({}, [{}])",
                             granularity.print(), to_string(tensor)));
   }
   std::vector<std::int64_t> extents(static_cast<std::size_t>(tensor.rank()), 1);

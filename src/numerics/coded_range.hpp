@@ -1,4 +1,4 @@
-// The reals that codes of one scale stand for, and what rounding to them does to values.
+// The float values that codes of one scale stand for, and what rounding to them does to values.
 #pragma once
 
 #include <cstdint>

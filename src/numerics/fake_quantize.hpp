@@ -1,4 +1,4 @@
-// Real values rounded to evenly spaced ones and back, one element at a time; and the range that
+// Float values rounded to evenly spaced ones and back, one element at a time; and the range that
 // MLIR's fake quantization has.
 #pragma once
 
@@ -60,7 +60,7 @@ template <std::floating_point Real>
          bounds.output_low;
 }
 
-/// Codes, and the reals that they stand for: scale * (code - zero_point).
+/// Codes, and the float values that they stand for: scale * (code - zero_point).
 struct NudgedRange {
   ElementType storage = ElementType::int8;
   std::int64_t storage_min = -128;
@@ -70,7 +70,7 @@ struct NudgedRange {
 
   [[nodiscard]] std::int64_t levels() const noexcept { return storage_max - storage_min + 1; }
   /// The bounds of the fake_quantize with as many levels that computes the same: of input and
-  /// output alike, the reals of the first and of the last code.
+  /// output alike, the float values of the first and of the last code.
   template <std::floating_point Real>
   [[nodiscard]] FakeQuantizeBounds<Real> bounds() const noexcept {
     const auto low = static_cast<Real>(scale * static_cast<double>(storage_min - zero_point));

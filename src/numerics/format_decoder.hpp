@@ -1,4 +1,4 @@
-// Codes of a number format as reals, any part of a tensor at a time.
+// Codes of a number format as floats, any part of a tensor at a time.
 #pragma once
 
 #include <cstddef>

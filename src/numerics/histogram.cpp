@@ -106,7 +106,7 @@ Expected<std::uint64_t> checked_count(const Histogram::Counts& counts) {
     return refuse(fmt::format("a histogram has {} bins a sign, or none", bins));
   }
   if (!std::isfinite(counts.min) || !std::isfinite(counts.max)) {
-    return refuse("the smallest and the largest value are to be finite");
+    return refuse("the smallest and the largest value must be finite");
   }
   std::uint64_t total = 0;
   bool too_many = false;

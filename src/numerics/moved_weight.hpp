@@ -1,4 +1,4 @@
-// Weights that reach their product through moves which nobody else reads.
+// Weights that reach their product through moves which nothing else reads.
 #pragma once
 
 #include "quadrant/ir/constant.hpp"

@@ -1,4 +1,4 @@
-// Reals as codes of a format whose scales, offsets and table are there.
+// Floats as codes of a format whose scales, offsets and table are there.
 #pragma once
 
 #include <cstddef>

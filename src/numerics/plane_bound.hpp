@@ -1,4 +1,4 @@
-// What no scale and minimum of a group can cost less than.
+// A lower bound for the error of any scale and minimum of a group.
 #pragma once
 
 #include "numerics/code_values.hpp"

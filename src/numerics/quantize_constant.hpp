@@ -6,8 +6,8 @@
 
 namespace quadrant::inline v0 {
 
-/// A `quantize` of a constant of real numbers becomes a constant, of the same name, whose codes are
-/// computed when they are read; what nobody reads then goes. Any other node stays as it is. Fails
+/// A `quantize` of a constant of floats becomes a constant, of the same name, whose codes are
+/// computed when they are read; what is then not read goes. Any other node stays as it is. Fails
 /// where the type is not what `quantized` takes.
 [[nodiscard]] Expected<void> quantize_constant(Graph& graph, NodeId id);
 

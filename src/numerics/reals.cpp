@@ -17,8 +17,8 @@ bool is_wide_float(ElementType element) noexcept {
 
 Expected<std::vector<double>> read_reals(const Constant& constant) {
   if (!is_float(constant.element())) {
-    return fail(ErrorCode::impossible, fmt::format("a constant of type {} has no real numbers",
-                                                   to_string(constant.element())));
+    return fail(ErrorCode::impossible,
+                fmt::format("a constant of type {} is not float", to_string(constant.element())));
   }
   QUADRANT_TRY(const ConstantBytes contents, constant.read());
   if (constant.element() == ElementType::float64) {

@@ -1,4 +1,4 @@
-// Constants of real numbers, to compute with in double precision.
+// Constants of floats, to compute with in double precision.
 #pragma once
 
 #include <span>

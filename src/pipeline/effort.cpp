@@ -38,7 +38,7 @@ Expected<Recipe> with_effort(Recipe recipe, const RunInputs& inputs) {
   if (effort == nullptr) return recipe;
   if (effort->corrects_biases && !inputs.has_samples()) {
     return fail(ErrorCode::usage,
-                fmt::format("effort {} looks at what layers compute: it needs samples", *word), {},
+                fmt::format("effort {} measures what layers compute: it needs samples", *word), {},
                 Remedy::give_samples);
   }
   recipe.model.erase("effort");

@@ -107,14 +107,14 @@ Expected<std::vector<Cause>> float_islands(const Graph& quantized) {
   std::vector<Cause> causes;
   for (const Island& island : IslandFinder(quantized, registry, order).find()) {
     const NodeId first = island.without_codes.front();
-    causes.push_back({.name = std::string(label(quantized, first)),
-                      .kind = CauseKind::float_island,
-                      .found = fmt::format(
-                          "{} on real numbers, since {} is not computed on codes: {} from codes "
-                          "in front and {} to codes behind take time, and lose no accuracy",
-                          counted(island.nodes.size(), "operation"), quantized.kind(first),
-                          counted(island.entered.size(), "conversion"),
-                          counted(island.left.size(), "conversion"))});
+    causes.push_back(
+        {.name = std::string(label(quantized, first)),
+         .kind = CauseKind::float_island,
+         .found = fmt::format("{} in float, since {} is not computed on codes: {} from codes "
+                              "in front and {} to codes behind take time, and lose no accuracy",
+                              counted(island.nodes.size(), "operation"), quantized.kind(first),
+                              counted(island.entered.size(), "conversion"),
+                              counted(island.left.size(), "conversion"))});
   }
   return causes;
 }

@@ -1,4 +1,4 @@
-// What a quantized model computes in float although codes lead to it and away from it.
+// Float islands: what a quantized model computes in float between codes.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace quadrant::inline v0 {
 
-/// Operations that hand real values to one another, the first without a form on codes giving the
+/// Operations that hand float values to one another, the first without a form on codes giving the
 /// name, as a cause each; those with the most conversions first. `quantized` is spelled out.
 [[nodiscard]] Expected<std::vector<Cause>> float_islands(const Graph& quantized);
 

@@ -1,4 +1,4 @@
-// What of a quantized model might better stay float, the likeliest first.
+// Parts of a quantized model that might better stay float, the likeliest first.
 #pragma once
 
 #include <vector>

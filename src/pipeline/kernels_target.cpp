@@ -180,8 +180,8 @@ Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
   QUADRANT_TRY(const std::int64_t limited, limit_before_quantize(graph));
   if (limited > 0) {
     remarks.push_back(
-        fmt::format("values quantized to fewer codes than their type has: {}; real numbers are "
-                    "limited in front of them",
+        fmt::format("values quantized to fewer codes than their type has: {}; float values are "
+                    "clamped in front of them",
                     limited));
   }
   return graph;

@@ -74,7 +74,7 @@ Expected<LoweredModel> lower(Graph graph, const Destination& to, const LowerMode
   QUADRANT_TRY(const auto paired, paired_products(made.graph, to.format, options.made_by));
   if (!paired.empty()) made.remarks.push_back(saturation_remark(made.graph, paired));
   made.remarks.insert(made.remarks.end(), coded.begin(), coded.end());
-  add_remarks(made.remarks, "in real numbers still", real_borders);
+  add_remarks(made.remarks, "still float", real_borders);
   return made;
 }
 

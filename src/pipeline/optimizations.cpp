@@ -65,7 +65,7 @@ Expected<void> check_samples(const Optimizations& wanted, const RunInputs& input
                   {.file = inputs.calibration});
     }
     return fail(ErrorCode::usage,
-                fmt::format("optimize {} looks at what layers compute: it needs samples", name), {},
+                fmt::format("optimize {} measures what layers compute: it needs samples", name), {},
                 Remedy::give_samples);
   }
   if (wanted.sequential && !inputs.has_samples()) {

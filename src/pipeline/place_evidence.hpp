@@ -1,4 +1,4 @@
-// What is odd about values and the codes that they become.
+// Evidence of what is wrong with values and the codes that they become.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct PlaceEvidence {
   double relative_noise = 0;  ///< power of what rounding and clipping add, by that of the values
 };
 
-/// The real values that codes reach; empty where not all have one scale.
+/// The float values that codes reach; empty where not all have one scale.
 [[nodiscard]] Expected<std::optional<FloatRange>> range_of_codes(const UniformType& type);
 
 /// Of values that become codes of `type` while the model runs. `before`: of the float model.

@@ -15,12 +15,12 @@ namespace quadrant::inline v0 {
 
 /// A value that is quantized while the model runs, or a weight that was.
 struct QuantizedPlace {
-  std::string name;      ///< of its real values
+  std::string name;      ///< of its float values
   Value codes;           ///< in the model that is spelled out
   Value real{};          ///< what becomes codes there; absent: a weight
   Constant weight{};     ///< of a weight: what it is in the float model
   Constant as_stored{};  ///< of a weight: its codes
-  /// Of real values: those that the float model has, behind all limits, a Relu say, that codes do
+  /// Of float values: those that the float model has, behind all limits, a Relu say, that codes do
   /// the work of.
   std::optional<FloatRange> limits{};
 
@@ -43,7 +43,7 @@ struct QuantizedPlace {
                                                                 const Graph& real,
                                                                 std::vector<LeftAlone>& left_alone);
 
-/// All who read the place get real values that were never codes, within its limits; what moves
+/// All who read the place get float values that were never codes, within its limits; what moves
 /// codes moves these.
 void make_exact(Graph& quantized, const QuantizedPlace& place);
 

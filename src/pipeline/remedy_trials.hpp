@@ -1,4 +1,4 @@
-// What could mend a cause, tried.
+// Trials of remedies for a cause.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ class RemedyTrials {
   const DataSet& data_;
   const DiagnoseOptions& options_;
   Ranks* ranks_;
-  RunContext context_;  // trials tell nobody
+  RunContext context_;  // trials report nothing
   std::map<std::string, std::optional<Agreement>> known_;
 };
 

@@ -141,7 +141,7 @@ void use_channels(OptionValues& options, const RunContext& context) {
   std::string channels = type_of_channels(*type);
   if (channels.empty()) return;
   context.note(
-      fmt::format("TFLite has no DEQUANTIZE of blocks of {}, which would be real numbers there: "
+      fmt::format("TFLite has no DEQUANTIZE of blocks of {}, which would be float there: "
                   "weights get a scale for each channel, '{}'",
                   *type, channels));
   options["type"] = std::move(channels);
@@ -213,7 +213,7 @@ Expected<void> check_looked_at(const RunInputs& inputs, std::span<const SchemeEn
   const bool takes_moments = std::ranges::any_of(used, &SchemeEntry::takes_moments);
   const bool corrects = optimizations_of(recipe.model).has("bc");
   if (inputs.has_samples() && !finds_ranges && !takes_moments && !corrects) {
-    return fail(ErrorCode::usage, "no scheme of this run looks at samples: leave them out",
+    return fail(ErrorCode::usage, "no scheme of this run uses samples: leave them out",
                 {.file = inputs.calibration});
   }
   if (inputs.has_statistics() && !finds_ranges) {

@@ -25,7 +25,7 @@ void RunContext::warn(std::string message, Place place) const {
 
 Expected<void> RunContext::check_stop() const {
   if (!stop.stop_requested()) return {};
-  return fail(ErrorCode::cancelled, "stopped, as was asked for");
+  return fail(ErrorCode::cancelled, "stopped as requested");
 }
 
 }  // namespace quadrant::inline v0

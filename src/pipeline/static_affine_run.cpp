@@ -50,9 +50,8 @@ void tell_real_borders(const Graph& graph, const StaticAffineOptions& options,
   const auto tell = [&](std::string_view what, Value value) {
     const TensorType& type = graph.type(value);
     if (type.is_quantized() || is_integer(type.element)) return;
-    context.warn(
-        fmt::format("this {} of the model stays real values: 'quadrant explain' says why", what),
-        {.file = path, .tensor = std::string(graph.value_name(value))});
+    context.warn(fmt::format("this {} of the model stays float: 'quadrant explain' says why", what),
+                 {.file = path, .tensor = std::string(graph.value_name(value))});
   };
   for (const NodeId node : graph.inputs()) {
     if (options.quantized_inputs) tell("input", {node});

@@ -66,8 +66,8 @@ void tell(const RoundingLog& log, const std::string& path, const RunContext& con
   }
   if (measured == 0) return;
   context.note(
-      fmt::format("{} rounded by what layers multiply them by: on these samples, each layer's "
-                  "results have {:.1f} dB less error on average than with the nearest codes",
+      fmt::format("{} rounded by the layers' inputs: on these samples, each layer's results have "
+                  "{:.1f} dB less error on average than with the nearest codes",
                   counted(log.weights.size(), "weight"), gained / static_cast<double>(measured)),
       {.file = path});
 }
@@ -228,19 +228,19 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
   if (!inputs.has_samples() && !inputs.has_statistics() && !has_moments) {
     if (asked == choices.end()) return chosen.make_registry();
     return fail(ErrorCode::usage,
-                fmt::format("rounding {} looks at what weights are multiplied by: it needs samples",
+                fmt::format("rounding {} depends on the layers' inputs: it needs samples",
                             rounding_of(*asked)),
                 {}, Remedy::give_samples);
   }
   const bool is_nearest = std::ranges::all_of(
       choices, [](const SchemeChoice& choice) { return rounding_of(choice) == "nearest"; });
   if (is_nearest && has_moments) {
-    return fail(ErrorCode::usage, "rounding nearest looks at no moments: leave them out",
+    return fail(ErrorCode::usage, "rounding nearest uses no moments: leave them out",
                 {.file = inputs.moments});
   }
   if (is_nearest && wanted.sequential) {
     return fail(ErrorCode::usage,
-                "sequential rounding is by samples, which rounding nearest does not look at");
+                "sequential rounding is by samples, which rounding nearest does not use");
   }
   if (wanted.sequential && has_moments) {
     return fail(ErrorCode::usage,

@@ -1,4 +1,4 @@
-// What weights are once they are codes.
+// Weights as they are after quantization.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What encodings files say of one tensor, in the words of each version.
+// Entries of encodings files for one tensor, in the form of each version.
 #pragma once
 
 #include <nlohmann/json.hpp>

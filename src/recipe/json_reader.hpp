@@ -61,7 +61,7 @@ class ObjectReader {
   void check_format(std::string_view name, std::int64_t version);
   /// Where a member stands: `$.values[3].gain`.
   [[nodiscard]] std::string path_of(std::string_view key) const;
-  /// The keys that nobody asked for, which from now on count as asked for.
+  /// The keys that were not asked for, which from now on count as asked for.
   [[nodiscard]] std::vector<std::string> take_unknown();
   /// Makes what was read under `key` a mistake.
   void refuse(const char* key, const std::string& message);
@@ -69,7 +69,7 @@ class ObjectReader {
   void note(Expected<void> status);
   /// The first mistake so far, without the key that may stand there instead of a missing one.
   [[nodiscard]] const Expected<void>& status() const noexcept { return status_; }
-  /// The first mistake; a member that nobody asked for is one.
+  /// The first mistake; a member that was not asked for is one.
   [[nodiscard]] Expected<void> finish();
 
  private:

@@ -84,7 +84,7 @@ Expected<EncodingsFile> encodings_of(const Graph& graph, Sink* sink) {
       const auto [known, is_new] = file.tensors.emplace(name, *encoding);
       if (is_new || known->second == *encoding || sink == nullptr) continue;
       sink->report({Severity::warning,
-                    "it is quantized in two ways: the file tells the first alone",
+                    "it is quantized in two ways: the file has only the first",
                     {.tensor = std::string(name)}});
     }
   }

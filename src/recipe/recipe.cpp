@@ -144,32 +144,35 @@ std::span<const OptionSpec> recipe_model_options() {
       OptionSpec{
           .key = "optimize",
           .kind = words,
-          .summary = "What is done to the float model, and to biases, one or several",
+          .summary = "Transforms of the float model, and corrections of biases, one or several",
           .words = {{"cle", "equalizes the channels of neighbouring layers"},
                     {"hba", "moves high biases on to the next layer"},
                     {"migrate",
-                     "moves factors of channels from what products read into their weights, where "
-                     "codes are better then on the samples of --calibration"},
-                    {"bc", "takes off biases what quantization shifts, on these samples: slow"},
+                     "moves factors of channels from the data of products into their weights, "
+                     "where that lowers the error on the samples of --calibration"},
+                    {"bc",
+                     "corrects biases for the shift that quantization causes, measured on these "
+                     "samples: slow"},
                     {"bc-analytic", "the same from batch normalizations: fast"}},
           .placeholder = "cle,hba,bc"},
       OptionSpec{.key = "relu6",
                  .kind = word,
-                 .summary = "What 'cle' makes of a ReLU6 between layers that it equalizes: a limit "
+                 .summary = "How 'cle' treats a ReLU6 between layers that it equalizes: a limit "
                             "for each channel, or a ReLU, which changes the model a little",
                  .words = {{"exact"}, {"relu"}},
                  .fallback = "exact"},
       OptionSpec{.key = "sequential",
                  .kind = flag,
-                 .summary = "Weights alone are rounded by what layers compute on where those "
-                            "before are rounded, and make up for that: the samples of "
-                            "--calibration run many times"},
-      OptionSpec{.key = "effort",
-                 .kind = word,
-                 .summary = "One word for other options, which count where they are given: no "
-                            "looking at samples but for ranges; weights rounded with error "
-                            "feedback, and biases corrected; or what does best, which takes longer",
-                 .words = {{"fast"}, {"balanced"}, {"best"}}}};
+                 .summary = "Of weight_only: each layer's weights are rounded by its inputs in the "
+                            "model whose earlier layers are rounded, and make up for their errors: "
+                            "the samples of --calibration run many times"},
+      OptionSpec{
+          .key = "effort",
+          .kind = word,
+          .summary =
+              "Sets other options that are not given: samples for ranges alone; weights rounded "
+              "with error feedback, and biases corrected; or the most accurate, which takes longer",
+          .words = {{"fast"}, {"balanced"}, {"best"}}}};
   return table;
 }
 

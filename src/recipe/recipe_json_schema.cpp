@@ -164,10 +164,10 @@ std::string print_recipe_schema(const SchemeTable& known) {
        {"include", texts("Quantize only what matches: regular expressions, as --include has them")},
        {"exclude", texts("Leave what matches in float: stronger than 'include'")},
        {"non_finite", enumeration(non_finite_words)}});
-  recipe["properties"]["model"]["description"] = "What is done to the float model before";
-  recipe["properties"]["gain"]["description"] = "What is worth having";
+  recipe["properties"]["model"]["description"] = "Transforms of the float model";
+  recipe["properties"]["gain"]["description"] = "The gain model";
   recipe["properties"]["hardware"]["description"] =
-      "What the gain 'latency' predicts with: a profile's name, or a file";
+      "Hardware profile for the gain 'latency': a name, or a file";
   recipe["properties"]["target_bits"]["description"] = "A budget: bits for each weight";
   recipe["required"] = {"format", "version"};
   Schema document{{"$schema", "https://json-schema.org/draft/2020-12/schema"},

@@ -171,8 +171,8 @@ std::span<const OptionSpec> static_affine_option_table() {
        .fallback = "99.99"},
       {.key = "profile",
        .kind = word,
-       .summary = "Whose rules: ranges of any width, or of 0.01 and 0.0001 at least, and how ties "
-                  "are rounded",
+       .summary = "Whose rules for encodings: ranges of any width, or of 0.01 and 0.0001 at least, "
+                  "and how ties are rounded",
        .words = {{"onnx"}, {"snpe"}, {"qairt"}},
        .fallback = "onnx"},
       {.key = "recurrent_weights",
@@ -183,10 +183,11 @@ std::span<const OptionSpec> static_affine_option_table() {
       {.key = "kernels",
        .kind = word,
        .summary =
-           "Whose integer kernels it is for: of 'tflite', codes of 16 bits have no zero "
-           "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, "
-           "Sigmoid, Softmax and LeakyRelu stay real numbers, and factors of products "
-           "of two computed matrices have no zero points; 'convert' to .tflite and .xml chooses it",
+           "Runtime for whose integer kernels to quantize: of 'tflite', codes of 16 bits have no "
+           "zero "
+           "point, and results of Sigmoid and Softmax are fixed; of 'openvino', Multiply, Sigmoid, "
+           "Softmax and LeakyRelu stay float, and factors of products of two computed matrices "
+           "have no zero points; 'convert' to .tflite and .xml chooses it",
        .words = {{"any"}, {"onnxruntime"}, {"tflite"}, {"openvino"}},
        .fallback = "any"},
       {.key = "target_cpu",
@@ -204,9 +205,9 @@ std::span<const OptionSpec> static_affine_option_table() {
        .words = {{"avoid"}, {"allow"}, {"7bit"}}},
       {.key = "unsigned_weights",
        .kind = flag,
-       .summary = "Codes of weights from 0 on, with the zero point in the middle: ONNX Runtime "
+       .summary = "Unsigned codes for weights, with the zero point in the middle: ONNX Runtime "
                   "adds their products in 32 bits everywhere, and takes longer for it"},
-      {.key = "unsigned_activations", .kind = flag, .summary = "Codes of activations from 0 on"},
+      {.key = "unsigned_activations", .kind = flag, .summary = "Unsigned codes for activations"},
       {.key = "quantized_inputs", .kind = flag, .summary = "The model's inputs are codes, too"},
       {.key = "quantized_outputs", .kind = flag, .summary = "The model's outputs are codes, too"}};
   return table;

@@ -30,7 +30,7 @@ std::span<const OptionSpec> weight_only_option_table() {
       {.key = "symmetry",
        .kind = word,
        .summary = "Where zero lies",
-       .words = {{"symmetric", "Codes on both sides of zero, which is code 0 (the default)"},
+       .words = {{"symmetric", "Codes on both sides of zero, with zero point 0 (the default)"},
                  {"signed-scale",
                   "The same with scales of either sign, so that the largest weight of a group gets "
                   "the longer side"},
@@ -43,8 +43,8 @@ std::span<const OptionSpec> weight_only_option_table() {
        .words = {{"tensor"}, {"channel"}, {"block"}}},
       {.key = "block_size",
        .kind = integer,
-       .summary = "Weights in a block, along the axis that is summed; implies --granularity block "
-                  "(default: 32, or the type's)",
+       .summary = "Block size: weights along the summed axis that share a scale; implies "
+                  "--granularity block (default: 32, or the type's)",
        .least = 2,
        .most = static_cast<double>(std::int64_t{1} << 40U),
        .placeholder = "N"},
@@ -70,11 +70,10 @@ std::span<const OptionSpec> weight_only_option_table() {
        .fallback = "front"},
       {.key = "rounding",
        .kind = word,
-       .summary =
-           "How weights become codes where --calibration has samples: each to the nearest; with "
-           "scales by what weights are multiplied by; weight after weight, the next making up for "
-           "the errors so far; or, the default there, also one code after the other until none "
-           "lowers the error of the layer",
+       .summary = "How weights are rounded where --calibration has samples: each to the nearest; "
+                  "with scales chosen by the layers' inputs; weight after weight, the next making "
+                  "up for the errors so far; or, the default there, also one code after the other "
+                  "until none lowers the error of the layer",
        .words = {{"nearest"}, {"weighted"}, {"feedback"}, {"descent"}}}};
   return table;
 }

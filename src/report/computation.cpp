@@ -35,7 +35,7 @@ std::string why_on_reals(NodeRef node, const Analysis& analysis, const std::stri
       for (const Value operand : node.operands()) {
         if (operand.is_absent() || !may_be_real(node.graph->type(operand).element)) continue;
         if (analysis.eligibility.state(operand) != State::Unquantized) continue;
-        return fmt::format("it reads '{}', which nobody quantizes",
+        return fmt::format("it reads '{}', which is not quantized",
                            node.graph->value_name(operand));
       }
       return reason;
@@ -100,7 +100,7 @@ Table table_of_kinds(const ComputationReport& report) {
     Counts& counts = kinds[row.kind];
     ++(row.on_codes ? counts.codes : counts.reals);
   }
-  Table table({{"operation"}, {"on codes", right}, {"on real numbers", right}});
+  Table table({{"operation"}, {"on codes", right}, {"in float", right}});
   for (const auto& [kind, counts] : kinds) {
     table.add({kind, fmt::to_string(counts.codes), fmt::to_string(counts.reals)});
   }
@@ -108,7 +108,7 @@ Table table_of_kinds(const ComputationReport& report) {
 }
 
 Table table_of_reals(const ComputationReport& report, std::size_t most) {
-  Table table({{"on real numbers"}, {"operation"}, {"because"}});
+  Table table({{"in float"}, {"operation"}, {"because"}});
   for (const Computation& row : report.operations) {
     if (row.on_codes) continue;
     if (most-- == 0) break;

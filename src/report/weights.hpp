@@ -27,7 +27,7 @@ struct Weight {
 void add(WeightTotals& totals, const Weight& weight) noexcept;
 
 /// By node index: whether the node is a float constant that reaches the weight operand of a matmul,
-/// gemm or conv directly or through values that `registry` could quantize if nobody excluded any.
+/// gemm or conv directly or through values that `registry` could quantize if none were excluded.
 [[nodiscard]] std::vector<bool> find_eligible(const GraphView& graph,
                                               const std::vector<NodeId>& order,
                                               const Registry& registry);

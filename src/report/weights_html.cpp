@@ -25,7 +25,7 @@ std::string readers_of(const ReportedWeight& weight) {
     fmt::format_to(std::back_inserter(text), " and {} more",
                    weight.reader_count - weight.readers.size());
   }
-  return text.empty() ? "nobody" : text;
+  return text.empty() ? "no operation" : text;
 }
 
 std::string picture_of(const ReportedWeight& weight) {

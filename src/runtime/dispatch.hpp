@@ -73,7 +73,7 @@ template <class Body>
   if (element == ElementType::float32) return body.template operator()<float>();
   if (element == ElementType::float64) return body.template operator()<double>();
   return KernelCall::refuse(
-      fmt::format("operands of type {}, where real numbers are wanted", to_string(element)));
+      fmt::format("operands of type {}, where float is wanted", to_string(element)));
 }
 
 /// By width alone, for kernels that move elements and do not compute with them: T is an unsigned

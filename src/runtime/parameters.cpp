@@ -29,8 +29,8 @@ Expected<std::vector<double>> reals_of(const Tensor& tensor) {
     return std::vector<double>(elements.begin(), elements.end());
   }
   if (!is_float(tensor.element())) {
-    return KernelCall::refuse(fmt::format("a list of type {}, where real numbers are wanted",
-                                          to_string(tensor.element())));
+    return KernelCall::refuse(
+        fmt::format("a list of type {}, where float is wanted", to_string(tensor.element())));
   }
   std::vector<float> elements(static_cast<std::size_t>(tensor.element_count()));
   widen_to_float(tensor.element(), tensor.bytes(), elements);

@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 /// The elements of a tensor of int32 or int64, whatever its shape is.
 [[nodiscard]] Expected<std::vector<std::int64_t>> integers_of(const Tensor& tensor);
 
-/// The elements of a tensor of real numbers; float16 and bfloat16 too.
+/// The elements of a tensor of floats; float16 and bfloat16 too.
 [[nodiscard]] Expected<std::vector<double>> reals_of(const Tensor& tensor);
 
 /// The integer of a tensor that holds one; the attribute where the operand is absent; else empty.

@@ -1,4 +1,4 @@
-// What several runs left as it was.
+// What several runs left unchanged, merged.
 #pragma once
 
 #include <vector>

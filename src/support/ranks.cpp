@@ -59,7 +59,7 @@ struct Failure {
     const bool is_whole = !in.failed() && in.is_at_end() && bytes.front() == bad &&
                           code <= static_cast<std::uint8_t>(ErrorCode::cancelled);
     if (is_whole) return read;
-    return {.error = {ErrorCode::io, "another rank answered with what is no message", {}},
+    return {.error = {ErrorCode::io, "the answer of another rank is not a message", {}},
             .ranks = std::numeric_limits<std::uint64_t>::max()};
   }
 };

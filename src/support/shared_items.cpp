@@ -12,7 +12,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 tl::unexpected<Error> not_whole() {
-  return fail(ErrorCode::io, "what ranks tell one another is not whole");
+  return fail(ErrorCode::io, "a message between ranks is incomplete");
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ Expected<bool> SharedItems::share_some(
     if (in.failed()) return {};
     if (item >= is_read_.size() || is_read_[item]) {
       return fail(ErrorCode::io,
-                  fmt::format("ranks found item {} of {} {}: they have not dealt the work alike",
+                  fmt::format("ranks found item {} of {} {}: they divided the work differently",
                               item, is_read_.size(), item < is_read_.size() ? "twice" : "as well"));
     }
     is_read_[item] = true;
@@ -73,9 +73,9 @@ Expected<bool> SharedItems::share_some(
   }));
   const auto missing = std::ranges::find(is_read_, false);
   if (is_more || missing == is_read_.end()) return is_more;
-  return fail(ErrorCode::io, fmt::format("no rank found item {} of {}: they have not dealt the "
-                                         "work alike",
-                                         missing - is_read_.begin(), is_read_.size()));
+  return fail(ErrorCode::io,
+              fmt::format("no rank found item {} of {}: they divided the work differently",
+                          missing - is_read_.begin(), is_read_.size()));
 }
 
 }  // namespace quadrant::inline v0

@@ -14,7 +14,7 @@ namespace quadrant::inline v0 {
 [[nodiscard]] std::vector<bool> find_varying(const GraphView& graph,
                                              const std::vector<NodeId>& order);
 
-/// Real values to codes, whichever operator says it.
+/// Float values to codes, whichever operator says it.
 [[nodiscard]] bool makes_codes(std::string_view kind) noexcept;
 /// The opposite.
 [[nodiscard]] bool makes_reals(std::string_view kind) noexcept;

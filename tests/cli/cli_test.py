@@ -374,7 +374,7 @@ class SettingsTest(CommandTest):
         self.succeeds("quantize", self.model, "-o", "much.onnx", *settings)
         self.succeeds("quantize", self.model, "-o", "little.onnx", *settings, "--memory", "4B")
         self.assertEqual(self.bytes_of("much.onnx"), self.bytes_of("little.onnx"))
-        self.fails(USAGE, ["--memory: 'much' is no size", "20MB"], "quantize", self.model, "-o",
+        self.fails(USAGE, ["--memory: 'much' is not a size", "20MB"], "quantize", self.model, "-o",
                    "out.onnx", *settings, "--memory", "much")
 
     def test_refusals(self):

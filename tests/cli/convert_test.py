@@ -323,7 +323,7 @@ class ConvertTest(CommandTest):
         self.put("trained.qd", SIMULATED.encode())
         document = self.json_of("convert", "trained.qd", "out.tflite")
         self.assertEqual(document["fused"]["on_codes"], 1)
-        self.assertIn("no fake quantization: w2: conv 'second' reads it in real numbers", document["remarks"])
+        self.assertIn("no fake quantization: w2: conv 'second' reads it as float", document["remarks"])
         self.succeeds("convert", "trained.qd", "out.onnx")
         operations = self.operations("out.onnx")
         self.assertEqual((operations["quantize"], operations["dequantize"]), (3, 4))
@@ -399,10 +399,10 @@ class ConvertTest(CommandTest):
     def test_why_it_computes_on_real_numbers(self):
         self.put("fake.qd", FAKE.encode())
         text = self.succeeds("explain", "fake.qd", "y", "--scheme", "qdq_fusion")
-        self.assertIn("the real result is an output of the model", text)
+        self.assertIn("its float result is an output of the model", text)
         self.put("beside.qd", BESIDE_ZERO.encode())
         result = self.run_command("explain", "beside.qd", "y", "--scheme", "fake_quantize")
-        self.assertIn(b"its data is real numbers", result.stdout)
+        self.assertIn(b"its data is float", result.stdout)
         self.assertIn(b"note: beside.qd: fake_quantize: xq: zero is 0.5 steps off", result.stderr)
         result = self.run_command("explain", "beside.qd", "xq", "--scheme", "fake_quantize")
         self.assertTrue(result.stdout.startswith(

@@ -157,7 +157,7 @@ class OptimizeTest(CommandTest):
     def test_ctrl_c_before_there_is_a_result(self):
         code, stdout = self.interrupted(b"%")
         self.assertEqual((code, stdout), (INTERRUPTED, b""))
-        self.assertIn(b"quadrant: stopped, as was asked for: nothing is written", self.shown)
+        self.assertIn(b"quadrant: stopped as requested: nothing is written", self.shown)
         self.assertFalse((self.folder / "out.onnx").exists())
 
     def test_what_quantizes_nothing_is_not_good_enough(self):

@@ -71,7 +71,7 @@ class OutputsTest(CommandTest):
         for call in (("quantize", self.model, *SCHEME, "-o", "-"), ("plan", self.model, *SCHEME, "--report", "-"),
                      ("quantize", self.model, *SCHEME, "--dry-run", "--save-recipe", "-"),
                      ("calibrate", self.model, *RANDOM, "-o", "-"), ("transform", self.model, "-o", "-")):
-            self.refuses(*call, reason="'-' is none: './-' would be")
+            self.refuses(*call, reason="which '-' is not: './-' is one")
         self.succeeds("plan", self.model, *SCHEME, "-o", "./-")
 
     def test_a_data_file_that_cannot_be_written_is_the_models(self):

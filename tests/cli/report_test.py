@@ -546,7 +546,7 @@ class ExplainTest(CommandTest):
         self.succeeds("plan", self.model, *SCHEME, "-o", "p.json")
         for option in (("--budget-rounds", 7), ("--budget-rule", "hull"), ("--measure", "full"),
                        ("--random", 2)):
-            self.fails(USAGE, f"{option[0]} is of use to a budget alone", "quantize", self.model,
+            self.fails(USAGE, f"{option[0]} needs a budget", "quantize", self.model,
                        "-o", "out.onnx", *SCHEME, "--plan", "p.json", *option)
 
     def test_mistakes(self):

@@ -60,7 +60,7 @@ class RoundingTest(CommandTest):
         before = self.noise("nearest.onnx")
         for rounding in ("feedback", "descent"):
             said = self.quantize("rounded.onnx", "--rounding", rounding)
-            self.assertRegex(said, r"2 weights rounded by what layers multiply them by: .* [0-9.]+ dB less error")
+            self.assertRegex(said, r"2 weights rounded by the layers' inputs: .* [0-9.]+ dB less error")
             self.assertGreater(self.noise("rounded.onnx"), before + 1)
             self.assertEqual(len(self.bytes_of("rounded.onnx")), len(self.bytes_of("nearest.onnx")))
 
@@ -118,7 +118,7 @@ class RoundingTest(CommandTest):
         self.fails(USAGE, "no sums", *calibrate, "--merge", "g", "-o", "o")
         self.fails(USAGE, "no grid", *calibrate, "--grid-only", "--merge", "m", "-o", "o")
         self.fails(USAGE, ["g", "grid"], *quantize, "g")
-        self.fails(USAGE, "looks at no moments", *quantize, "m", "--rounding", "nearest")
+        self.fails(USAGE, "uses no moments", *quantize, "m", "--rounding", "nearest")
         self.fails(USAGE, ["m", "samples, not moments"], *quantize, "m", "--optimize", "cle")
         self.fails(USAGE, "it needs samples", *quantize, "m", "--sequential")
         self.fails(USAGE, "--moments is an option of weight_only", "quantize", self.model, "-o", "q.onnx", "--scheme",

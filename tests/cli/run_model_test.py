@@ -204,7 +204,7 @@ class RunTest(CommandTest):
         for command in ((*run, "--random", 1, "-o", "out"), ("plan", self.model, "--scheme", "weight-only"),
                         ("convert", self.model, "o.tflite")):
             self.fails(USAGE, ["--run-memory", "'nonsense'"], *command, "--run-memory", "nonsense")
-        self.fails(USAGE, "'-' is none", *run, "--data", "data", "-o", "-")
+        self.fails(USAGE, "'-' is not", *run, "--data", "data", "-o", "-")
         self.fails(USAGE, "the samples are here", *run, "--data", "data", "-o", "./data/")
         self.fails(USAGE, "the samples are here", *run, "--data", "data/s1.npz", "-o", "data")
         self.fails(INPUT_OUTPUT, self.model, *run, "--data", "data", "-o", self.model)

@@ -168,7 +168,7 @@ TEST_CASE("data that nobody looks at is refused, with what is taken") {
   const Done plain =
       here.run({"quantize", "./m.qd", "--dry-run", "--scheme", "plain", "--calibration", "./s"});
   CHECK(plain.code == static_cast<int>(cli::ExitCode::usage));
-  CHECK(plain.err.find("no scheme of this run looks at samples") != std::string::npos);
+  CHECK(plain.err.find("no scheme of this run uses samples") != std::string::npos);
   here.succeeds({"calibrate", "./m.qd", "--data", "./s", "-o", "./stats.json"});
   for (const char* const scheme : {"stored", "weight-only"}) {
     const Done done = here.run(

@@ -59,7 +59,7 @@ TEST_CASE("every node has a reason") {
   CHECK(of(all, "w").state == State::ToQuantize);
   CHECK(mentions(of(all, "w"), "asked for colour 0 by u (operand 0), v (operand 0): gain 2"));
   CHECK(mentions(of(all, "poor"), "no such colour"));
-  CHECK(of(all, "alone").reason == "nobody reads it");
+  CHECK(of(all, "alone").reason == "no operation reads it");
   CHECK(mentions(of(all, "odd"), "read by foreign (operand 0)"));
   CHECK(mentions(of(all, "p"),
                  "PassMethod needs operand 0 to be AnyQuantizable, which is Unquantized ('x')"));
@@ -108,7 +108,8 @@ TEST_CASE("what nobody asks for names the reader that does not, and why") {
       Explained().all(graph, {{used.node, "excluded by the user"},
                               {graph.find_value("also").node, "excluded by the user"}});
   CHECK(of(all, "w").reason ==
-        "nobody asks for it in quantized form; it is read by foreign (operand 0), use (operand 0); "
+        "no operation requests it in quantized form; it is read by foreign (operand 0), use "
+        "(operand 0); "
         "'also' does not: excluded by the user");
 }
 
@@ -122,7 +123,7 @@ TEST_CASE("what takes codes and makes numbers is not said to hold none") {
   const Explanation& v = of(all, "v");
   REQUIRE(v.benefits.size() == 2);
   CHECK(v.benefits[0].operand == "u");
-  CHECK(v.benefits[0].why_not == "what 'use' computes stays in real numbers here");
+  CHECK(v.benefits[0].why_not == "the result of 'use' stays float here");
   CHECK(v.benefits[1].realized);
 }
 
@@ -413,7 +414,7 @@ TEST_CASE("reasons are made at run time, and kept") {
     if (policy == SelectionPolicy::optimal) continue;  // which does not ask `forward`
     CHECK(of(all, "withheld").reason == "phase 3 of 'withheld' says no, and says so at length");
     CHECK(of(all, "elsewhere").reason ==
-          "method ElsewhereMethod offers colour 7 here, which nobody asks for");
+          "method ElsewhereMethod offers colour 7 here, which no operation requests");
     CHECK(of(all, "silent").reason == "method SilentMethod offers nothing here");
   }
 }

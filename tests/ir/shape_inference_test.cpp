@@ -158,7 +158,7 @@ TEST_CASE("fake_quantize: the type of X, and bounds that go with it") {
         "error: a bound of shape [2] does not broadcast to [2x3]");
   CHECK(y("tensor<2x3xf32>", "tensor<f16>", levels) == "error: operands of types f32 and f16");
   CHECK(y("tensor<2x3xi8>", "tensor<i8>", levels) ==
-        "error: operands of type i8, where real numbers are wanted");
+        "error: operands of type i8, where float is wanted");
   CHECK(y("tensor<2x3xf32>", "tensor<f32>", R"(auto_broadcast = "numpyy", levels = 2)") ==
         "error: auto_broadcast 'numpyy', where numpy, none or pdpd is wanted");
   CHECK(

@@ -42,7 +42,7 @@ TEST_CASE("simulated quantization and instrumentation: the result is what X is")
     REQUIRE(again);
     CHECK(print_graph(*again) == print_graph(*graph));
     // Codes are no real numbers, and neither are integers.
-    CHECK(problem(line, "2x3xi32").find("real numbers are wanted") != std::string::npos);
+    CHECK(problem(line, "2x3xi32").find("float is wanted") != std::string::npos);
   }
 }
 

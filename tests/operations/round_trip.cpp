@@ -119,7 +119,7 @@ bool has_kind(const Graph& graph, std::string_view kind) {
   return false;
 }
 
-// Of "what OpenVINO's IR has no counterpart for: onnx.Pad: mode wrap ('y')": "mode wrap".
+// Of "OpenVINO's IR has no counterpart for: onnx.Pad: mode wrap ('y')": "mode wrap".
 std::string essence(std::string_view message) {
   for (const std::string_view before : {"cannot hold the model: ", "no counterpart for: "}) {
     const auto found = message.find(before);

@@ -305,10 +305,10 @@ def test_the_report_says_what_and_why():
     weight, other = module.weight(16, 5), module.weight(3, 5)
     text = module.output(module.add(module.matmul(x, weight), other)).function()
     found = remarks(text, "quadrant-report{bits=4}")
-    wanted = ("arith.constant#0: codes: axis=1", "arith.constant#1: real numbers: nobody asks",
-              "argument#0: real numbers: scheme 'weight_only' has no method for 'input'",
-              "func.return#0: real numbers: scheme 'weight_only' has no method for 'func.return'",
-              "1 of 2 constants with real numbers become codes")
+    wanted = ("arith.constant#0: codes: axis=1", "arith.constant#1: float: no operation requests",
+              "argument#0: float: scheme 'weight_only' has no method for 'input'",
+              "func.return#0: float: scheme 'weight_only' has no method for 'func.return'",
+              "1 of 2 float constants become codes")
     for words in wanted:
         assert any(words in line for line in found), f"{words}: {found}"
     assert remarks(text, "quadrant-report")  # no option is needed
@@ -788,7 +788,7 @@ def test_what_is_not_exported_is_named():
                "{quantization_info = #tosa.matmul_quant<a_zp = 5, b_zp = 7>} : " \
                f"({i8}, {i8}) -> tensor<1x2x2xi32>\n  return %y : tensor<1x2x2xi32>\n}}\n"
     for name, body in (("linalg.matmul", mixed), ("tosa.mul", shifted), ("tosa.matmul", integers)):
-        yield name, check_no_export, body, (name, "other than real numbers of one type", ":2:8: error:")
+        yield name, check_no_export, body, (name, "types other than one float type", ":2:8: error:")
 
 
 # --- modules at random ----------------------------------------------------------------------------

@@ -326,7 +326,7 @@ def check_stays(types, reason):
     for word, to in {**USUAL, **types}.items():
         text = text.replace(word, to)
     said = plugin(19, text, "quadrant-report{scheme=static gains=unit}").stderr
-    assert reason in said and "tosa.conv2d#0: real numbers" in said, said
+    assert reason in said and "tosa.conv2d#0: float" in said, said
     made = rewritten(19, text, QUANTIZE)
     assert "tosa.conv2d" in made and "quant." not in made, made
     made = rewritten(19, text, "quadrant-quantize{scheme=static gains=unit products=casts sums=real}")

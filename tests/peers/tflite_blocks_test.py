@@ -157,7 +157,7 @@ def check_floats(outputs, inputs, size, scales=None, zeros=None):
         onnx.save(onnx_model("Gemm", codes, scales, size, [3, inputs], zeros=zeros), folder / "m.onnx")
         done = quadrant("convert", folder / "m.onnx", folder / "m.tflite")
         assert done.returncode == 0, done.stderr
-        assert not weights_in_blocks(folder / "m.tflite") and "written as real values" in done.stdout, done.stdout
+        assert not weights_in_blocks(folder / "m.tflite") and "written as float" in done.stdout, done.stdout
         feed = real(3, inputs)
         shift = 0 if zeros is None else np.repeat(zeros.astype(np.float64), size, -1)
         exact = feed.astype(np.float64) @ decoded(codes - shift, scales, size).T
@@ -193,7 +193,7 @@ def check_command(*options):
         assert codes.shape == w.shape and size == 32 and scales.dtype == np.float16
         noise = np.sum((decoded(codes, scales, size) - w)**2) / np.sum(w**2)
         assert noise < .02, noise
-        assert "written as real values" in done.stdout, done.stdout
+        assert "written as float" in done.stdout, done.stdout
         feed = {"x": real(2, 32, 5, 5)}
         exact = run(folder / "m.onnx", feed)[0]
         for optimised in (False, True):

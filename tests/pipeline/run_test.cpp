@@ -292,7 +292,7 @@ TEST_CASE("what a run has to say reaches its sink, with the model's name") {
                .inputs = {.samples = samples.get()},
                .model = model_path},
               model, {.sink = &heard}));
-  CHECK(heard.has("rounded by what layers multiply them by"));
+  CHECK(heard.has("rounded by the layers' inputs"));
 }
 
 TEST_CASE("a run that is followed again is as the first time") {

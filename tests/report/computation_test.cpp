@@ -34,9 +34,9 @@ TEST_CASE("operations on codes and on real numbers, with the reason") {
   CHECK(report.on_codes == 1);
   CHECK(report.requantized == 0);
   CHECK(table_of_kinds(report).print() ==
-        "  operation  on codes  on real numbers\n"
-        "  onnx.Erf          0                1\n"
-        "  onnx.Relu         1                0\n");
+        "  operation  on codes  in float\n"
+        "  onnx.Erf          0         1\n"
+        "  onnx.Relu         1         0\n");
   CHECK(table_of_reals(report, 0).is_empty());
   CHECK(table_of_reals(report, 5).print().find("curve") != std::string::npos);
 }

@@ -175,7 +175,7 @@ TEST_CASE("answers that are no message are errors") {
                                   : Expected<std::string>("fine"));
       REQUIRE_FALSE(got);
       CHECK(got.error().message ==
-            (has_failed ? "own (rank 0 of 2)" : "another rank answered with what is no message"));
+            (has_failed ? "own (rank 0 of 2)" : "the answer of another rank is not a message"));
     }
   }
   Hearing ranks("+\5");  // a list whose only text is longer than what follows

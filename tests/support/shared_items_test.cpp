@@ -104,7 +104,7 @@ TEST_CASE("items that are cut short, or longer than what is read") {
     });
     for (const Expected<void>& each : got) {
       REQUIRE_FALSE(each);
-      CHECK(each.error().message == "what ranks tell one another is not whole");
+      CHECK(each.error().message == "a message between ranks is incomplete");
     }
   }
 }

@@ -1,5 +1,4 @@
-// What the values of a model are when it runs on data: the ranges that activations are quantized
-// by.
+// Calibration: statistics of a model's values on data, from which ranges of activations are chosen.
 #pragma once
 
 #include <cstddef>
@@ -53,8 +52,8 @@ struct CalibrateOptions {
   Sink* sink = nullptr;          ///< progress, and warnings of NaN and infinity; may be null
 };
 
-/// The inputs and the computed values of a graph that are floats, or may be, and that somebody
-/// reads; producers before users. Neither constants nor values of quantized type.
+/// The inputs and the computed values of a graph that are floats, or may be, and that are read;
+/// producers before users. Neither constants nor values of quantized type.
 [[nodiscard]] Expected<std::vector<Value>> real_values(const Graph& graph);
 
 /// Runs all samples and keeps statistics of the values, by their names. The result is the same for

@@ -35,7 +35,7 @@ struct ClassificationScore {
   friend bool operator==(const ClassificationScore&, const ClassificationScore&) = default;
 };
 
-/// Adds rows: `scores` are `[..., classes]`, real, with a label for each row, in order. Of equal
+/// Adds rows: `scores` are `[..., classes]`, floats, with a label for each row, in order. Of equal
 /// scores the first counts as the higher; NaN as lower than all. Negative labels are passed over.
 /// `usage` when the number of labels is not that of the rows, or one is no class.
 [[nodiscard]] Expected<void> add_scores(ClassificationScore& score, const Tensor& scores,
@@ -47,7 +47,7 @@ struct ClassificationScore {
 /// How many rows of scores a tensor `[..., classes]` has.
 [[nodiscard]] std::int64_t row_count(const Tensor& scores) noexcept;
 
-// How well a detector finds what is there: mean average precision.
+// How well a detector finds objects: mean average precision.
 
 /// Corners: x1 <= x2, y1 <= y2, in any unit.
 struct Box {
@@ -61,7 +61,7 @@ struct Box {
 /// Area of the intersection by that of the union; 0 for boxes without area.
 [[nodiscard]] double intersection_over_union(const Box& a, const Box& b) noexcept;
 
-/// An object that is there (its score means nothing), or that a model says is there.
+/// An object in an image (its score means nothing), or one that a model detects.
 struct Detection {
   std::size_t sample = 0;
   std::int64_t label = 0;
@@ -87,7 +87,7 @@ struct Detection {
 [[nodiscard]] double mean_average_precision(std::span<const Detection> objects,
                                             std::span<const Detection> detections);
 
-// What is known of samples: classes, and objects in pictures.
+// Labels of samples: classes, and objects in images.
 
 /// Classes, one for each row of scores of all samples, in order: a text file with an integer a line
 /// (lines that begin with '#' are passed over), a .npy of integers, or a .npz that holds one array
@@ -107,13 +107,14 @@ struct DetectionOutputs {
   std::string scores{};  ///< name of the output
   /// Boxes are x, y of the centre, width, height; else x1, y1, x2, y2.
   bool centers = false;
-  /// This class is "nothing"; negative: there is no such class.
+  /// The class of the background; negative: there is no such class.
   std::int64_t background = -1;
-  double least_score = 0.05;  ///< what scores less is no detection
+  double least_score = 0.05;  ///< the least score of a detection
   double overlap = 0.5;       ///< of two that overlap by more, the lesser is dropped; 1: none is
 };
 
-/// What errors and warnings call what was given: the files, say. They are in `Place::file`.
+/// The names of models and data in errors and warnings: of the files, say. They are in
+/// `Place::file`.
 struct CompareNames {
   std::string first = "first model";
   std::string second = "second model";

@@ -1,5 +1,5 @@
-// Bias correction on data: what quantization shifts a layer's results by, on average, is taken off
-// its bias.
+// Bias correction on data: the mean shift that quantization causes in a layer's results is
+// subtracted from its bias.
 #pragma once
 
 #include <string>

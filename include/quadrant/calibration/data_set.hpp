@@ -36,7 +36,7 @@ class DataSet {
   /// threads may ask at once. Errors name the file, and the input: `io` when it cannot be read,
   /// `invalid_model` when it is damaged or does not fit the model.
   [[nodiscard]] virtual Expected<Sample> sample(std::size_t i) const = 0;
-  /// What a person calls sample `i`: its file or folder.
+  /// The name of sample `i` for people: its file or folder.
   [[nodiscard]] virtual std::string name(std::size_t i) const = 0;
 };
 

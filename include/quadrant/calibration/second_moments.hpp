@@ -1,4 +1,4 @@
-// Second moments of what the layers of a model compute on, gathered, and as files.
+// Second moments of the inputs of a model's layers: gathered, and as files.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace quadrant::inline v0 {
 
-// Second moments of what the layers of a model compute on: what weights are rounded by.
+// Second moments of the inputs of a model's layers, by which weights are rounded.
 //
 //   auto moments = collect_second_moments(graph, Interpreter(), data);
 //   WeightOnlyOptions options{.bits = 4};

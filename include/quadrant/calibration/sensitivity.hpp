@@ -1,4 +1,4 @@
-// Which layer, quantized alone, costs how much at the outputs.
+// Sensitivity: what each layer, quantized alone, costs at the outputs.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace quadrant::inline v0 {
 /// What is quantized alone: a weight, or several of which none can be without the others.
 struct SensitivityLayer {
   std::string name;
-  /// Tells how it is quantized, in whatever way: a cache is of use for the same decision alone.
+  /// Tells how it is quantized, in whatever way: a cache is valid only for the same decision.
   std::uint64_t decision = 0;
 };
 
@@ -38,7 +38,7 @@ struct LayerSensitivity {
 /// Whether `a` costs more than `b`, at the output of each that agrees least. A weak order.
 [[nodiscard]] bool worse_than(const LayerSensitivity& a, const LayerSensitivity& b);
 
-/// What earlier runs measured, by layer. It is of use to a run with the same fingerprint alone.
+/// What earlier runs measured, by layer. It is valid only for a run with the same fingerprint.
 struct SensitivityCache {
   struct Layer {
     std::uint64_t decision = 0;

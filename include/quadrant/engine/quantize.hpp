@@ -1,5 +1,6 @@
 // The main entry of the library: the four phases; watching a run, and restricting it.
 #pragma once
+
 #include <mutex>
 #include <string>
 #include <vector>

@@ -21,17 +21,16 @@ struct MlirWriteReport {
 /// operation has the location of the node that it comes from.
 ///
 /// - Where codes are, by the types of values, their tensors have types `!quant.uniform`, and
-///   operations compute on real values between `quant.dcast` and `quant.qcast`. A constant of codes
-///   is one of plain integers, and `quant.scast` says what they mean.
+///   operations compute in float between `quant.dcast` and `quant.qcast`. A constant of codes is
+///   one of plain integers, and `quant.scast` says what they mean.
 /// - Integers are signless; arguments and results that are unsigned have the attribute
 ///   `quadrant.element`, which says so ("u8").
 /// - Constants stand in the text as the hexadecimal digits of their bytes. They are read one by one
 ///   while the file is written; those of which only the shape or a list is needed are not there.
 ///
 /// `impossible` when an extent is open, and when operations have no counterpart, with each reason
-/// and some of the nodes that it is about. The file appears complete or not at all. Reading `graph`
-/// is all that is done to it: several threads may.
-/// With `files`, it is added to these, which put it in place.
+/// and some of the nodes that it is about. The file appears complete or not at all. `graph` is only
+/// read: several threads may do so. With `files`, it is added to these, which put it in place.
 [[nodiscard]] Expected<MlirWriteReport> write_mlir(const Graph& graph, const std::string& path,
                                                    FileTransaction* files = nullptr);
 

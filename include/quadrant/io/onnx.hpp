@@ -79,7 +79,7 @@ struct OnnxWriteOptions {
   /// DequantizeLinear and QuantizeLinear around operators on floats.
   bool qoperators = false;
   FakeQuantizeForm fake_quantize = FakeQuantizeForm::linear;
-  /// What the files are added to, which puts them in place; null: at once.
+  /// The transaction that the files are added to, which puts them in place; null: at once.
   FileTransaction* files = nullptr;
   /// All of these make the call, with the same graph and options: each computes and writes a share
   /// of the bytes of the files, which the first puts in place. They need a folder that all see;
@@ -104,7 +104,7 @@ struct OnnxWriteReport {
   /// Values of int8 whose codes were written as uint8, with the same meaning: from opset 21 on,
   /// ONNX Runtime does not load some models with signed ones.
   std::int64_t unsigned_activations = 0;
-  /// Products of real data by matrices of codes of which ONNX Runtime makes MatMulNBits, which
+  /// Products of float data by matrices of codes of which ONNX Runtime makes MatMulNBits, which
   /// rounds the data to 8 bits unless the session option `session.qdq_matmulnbits_accuracy_level`
   /// is 1: blocks of 4 bits in all releases, others from 1.25 on.
   std::int64_t rounded_products = 0;

@@ -49,7 +49,7 @@ struct OpenVinoReadOptions {
 
 struct OpenVinoWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
-  /// What the files are added to, which puts them in place; null: at once.
+  /// The transaction that the files are added to, which puts them in place; null: at once.
   FileTransaction* files = nullptr;
 };
 
@@ -66,10 +66,10 @@ struct OpenVinoWriteReport {
 ///
 /// - `fake_quantize`, and a `quantize` that only a `dequantize` of the same type reads, become
 ///   FakeQuantize. A constant of codes becomes Const, Convert, Subtract and Multiply, which
-///   OpenVINO takes for a quantized weight. What else is between codes and real values becomes
+///   OpenVINO takes for a quantized weight. Other conversions between codes and floats become
 ///   arithmetic that OpenVINO knows how to fuse.
-/// - Operations that compute on codes, by their types, are written as those on real values between
-///   such conversions: OpenVINO's own low-precision transformations find them again.
+/// - Operations that compute on codes, by their types, are written as those on floats between such
+///   conversions: OpenVINO's own low-precision transformations find them again.
 /// - Constants are float16 with a Convert where the model that was read had them so and nothing is
 ///   lost by it.
 ///

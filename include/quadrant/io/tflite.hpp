@@ -24,7 +24,7 @@ struct TfliteWriteOptions {
   Sink* sink = nullptr;  ///< receives what the report says, as notes; may be null
   /// Says in the file who wrote it.
   std::string description = "quadrant";
-  /// What the file is added to, which puts it in place; null: at once.
+  /// The transaction that the file is added to, which puts it in place; null: at once.
   FileTransaction* files = nullptr;
 };
 
@@ -33,10 +33,10 @@ struct TfliteWriteReport {
   std::uint64_t file_bytes = 0;
   std::int64_t operators = 0;
   std::int64_t transposes = 0;  ///< of these, TRANSPOSEs that only the layout needs
-  /// Operations that became several operators, or compute on real values between DEQUANTIZE and
-  /// QUANTIZE because TFLite has no kernel for their codes, and how.
+  /// Operations that became several operators, or compute in float between DEQUANTIZE and QUANTIZE
+  /// because TFLite has no kernel for their codes, and how.
   std::vector<LeftAlone> decomposed;
-  /// Constants that were changed: biases quantized anew, codes that became real values.
+  /// Constants that were changed: biases quantized anew, codes that became floats.
   std::vector<LeftAlone> changed;
   /// What the file cannot say: a range of codes smaller than the storage type's, for example.
   std::vector<LeftAlone> not_honoured;
@@ -45,9 +45,9 @@ struct TfliteWriteReport {
 /// Writes `graph` as a TFLite model.
 ///
 /// - A value of a quantized type is a tensor with these parameters: one scale, or one for each
-///   index of an axis; of others, as those of blocks, it has the codes alone, and arithmetic makes
-///   real values of these. `quantize` and `dequantize` become QUANTIZE and DEQUANTIZE; a `quantize`
-///   of a `dequantize` that nobody else reads becomes one QUANTIZE.
+///   index of an axis; of others, as those of blocks, it has the codes alone, and arithmetic
+///   dequantizes these. `quantize` and `dequantize` become QUANTIZE and DEQUANTIZE; a `quantize` of
+///   a `dequantize` without other readers becomes one QUANTIZE.
 /// - Constant weights in blocks stay codes with scales where LiteRT multiplies float data by such,
 ///   which it rounds to 8 bits (docs/formats/tflite.md).
 /// - QuantizeLinear and DequantizeLinear that are left in the graph as ONNX's operators, because

@@ -70,9 +70,9 @@ enum class ElementType : std::uint8_t {
 /// booleans; 0 for a type of unknown width.
 [[nodiscard]] std::uint64_t packed_size(ElementType type, std::uint64_t count) noexcept;
 
-/// Of the types that are read, those of real numbers.
+/// Of the types that are read, the floats.
 [[nodiscard]] bool is_float(ElementType type) noexcept;
-/// Whether values of that type may be real numbers: floats, or not known.
+/// Whether values of that type may be floats: it is a float type, or not known.
 [[nodiscard]] inline bool may_be_real(ElementType type) noexcept {
   return type == ElementType::undefined || is_float(type);
 }

@@ -1,4 +1,4 @@
-// What is quantized in a model already, by types or by operators.
+// Models that are quantized already, by types or by operators.
 #pragma once
 
 #include <compare>
@@ -21,13 +21,13 @@ namespace quadrant::inline v0 {
 //
 //   %y = conv(%x, %w) : codes                   types: the operation computes on codes
 //
-//   %a = dequantize(%x)  %b = dequantize(%w)    operators: it computes on real values, and
+//   %a = dequantize(%x)  %b = dequantize(%w)    operators: it computes in float, and
 //   %c = conv(%a, %b)    %y = quantize(%c)      `quantize` and `dequantize` stand around it
 //
 // The second says what the first means. It is what ONNX files hold, and what an interpreter runs.
 
 /// The endings of names that tell a value's forms apart: its codes, what was computed before it was
-/// quantized, and its real values beside codes that keep the name. Where another value has such a
+/// quantized, and its float values beside codes that keep the name. Where another value has such a
 /// name already, a number follows: `x_quantized_1`.
 inline constexpr std::string_view quantized_ending = "_quantized";
 inline constexpr std::string_view unquantized_ending = "_unquantized";
@@ -42,7 +42,7 @@ using MovedCodes = std::unordered_map<Value, Value>;
 /// reshape, slice, ...), which stay, and the conversions themselves. All readers of a value share
 /// one `dequantize`; one that is there already is used.
 ///
-/// Real values keep the names: a `dequantize` takes over the name of the codes, which are called
+/// Float values keep the names: a `dequantize` takes over the name of the codes, which are called
 /// `<name>_quantized` from then on. Where they have to keep it (an input or an output of the graph,
 /// the result of a `quantize` that was there) it is `<name>_dequantized`. What an operation
 /// computed before it is quantized is `<name>_unquantized`. `real_name_of` finds the name again.
@@ -56,14 +56,14 @@ MovedCodes make_quantization_explicit(Graph& graph);
 /// cast, ONNX's QLinear operators, those that dequantize themselves.
 [[nodiscard]] bool is_defined_on_codes(std::string_view kind);
 
-/// The name that the real values of `codes` had before they were quantized, as far as the graph
+/// The name that the float values of `codes` had before they were quantized, as far as the graph
 /// tells: of models that this library quantized, or others that call values like that. It is the
 /// name of what a `quantize` reads, without `unquantized_ending`; of other codes their own, without
 /// `quantized_ending`, or that of what a `dequantize` makes of them, without `dequantized_ending`
 /// or the `_DequantizeLinear_Output` of ONNX Runtime's tools.
 ///
 /// An ending, or one with a number behind it, belongs to the name itself if the names of codes and
-/// real values around agree on that, or if what is in front of it is the name of another value. A
+/// float values around agree on that, or if what is in front of it is the name of another value. A
 /// name that only looks as if it had an ending, without another to compare, loses it. The result
 /// lives as long as the names of the graph's values. Linear in the uses of the node of `codes`.
 [[nodiscard]] std::string_view real_name_of(const Graph& graph, Value codes);
@@ -84,7 +84,7 @@ struct GivenForm {
   /// Empty where the scales cannot be read. Reads them whole.
   [[nodiscard]] static std::optional<GivenForm> of(std::shared_ptr<const UniformType> type);
   /// One scale and zero point, codes of the whole range of `storage`, an integer type of at most 16
-  /// bits; real values are float32.
+  /// bits; float values are float32.
   [[nodiscard]] static GivenForm per_tensor(ElementType storage, float scale,
                                             std::int64_t zero_point);
 

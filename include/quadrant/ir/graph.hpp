@@ -1,5 +1,6 @@
 // The library's own graph, and how other graphs become one.
 #pragma once
+
 #include <functional>
 #include <string>
 #include <string_view>
@@ -155,7 +156,7 @@ class GraphEditor final : public GraphRewriter {
   Graph* graph_;
 };
 
-// A graph of the library that says what another IR says: for what runs models and reports on them.
+// A graph of the library with the contents of another IR: for runtimes and reports.
 
 /// All attributes of a node, which a GraphView is asked for one by one.
 using AttributesOf = std::function<Attributes(NodeId node)>;
@@ -169,19 +170,20 @@ using AttributesOf = std::function<Attributes(NodeId node)>;
 /// name. Linear; rows and sources of constants must outlive it as they do `view`.
 [[nodiscard]] Expected<Graph> to_graph(const GraphView& view, const AttributesOf& attributes_of);
 
-// Models that take and give codes, as models that take and give real values, and back.
+// Models whose inputs and outputs are codes, as models whose inputs and outputs are float, and
+// back.
 
 /// Whether an input, or the value of an output, is quantized.
 [[nodiscard]] bool has_coded_borders(const GraphView& graph);
 
-/// Inputs that are codes become real values, of their expressed type and with the same name, with a
+/// Inputs that are codes become float, of their expressed type and with the same name, with a
 /// `quantize` behind; in front of outputs that are codes comes a `dequantize`. So the model can be
 /// fed, and compared, as the one that it was made of. All else stays. Linear.
 void make_borders_real(Graph& graph);
 
 /// The opposite: an input that `quantize` alone reads, always by the same parameters, becomes
-/// codes, and so does an output that a `dequantize` makes. Returns the inputs and outputs of real
-/// numbers that stay so, with the reason. Linear.
+/// codes, and so does an output that a `dequantize` makes. Returns the inputs and outputs that stay
+/// float, with the reason. Linear.
 [[nodiscard]] std::vector<LeftAlone> make_borders_coded(Graph& graph);
 
 // Checks that a graph keeps the rules of the IR.

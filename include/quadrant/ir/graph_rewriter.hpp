@@ -40,7 +40,7 @@ struct NodeSpec {
 /// Implement this beside GraphView, and return it from `GraphView::capabilities`. What is refused,
 /// with `impossible` and a reason, is not offered, and `explain` says why.
 ///
-/// Quantized types that are asked about have everything but their numbers, which no one knows yet:
+/// Quantized types that are asked about have everything but their numbers, which are not known yet:
 /// scales are 1, zero points 0, and there are zero points wherever there may be. The same question
 /// must get the same answer for any numbers. Asked from one thread at a time.
 class Capabilities {
@@ -108,8 +108,8 @@ class GraphRewriter {
                                                     Quantization quantization) = 0;
   /// Renames the value; a name that is taken gets a suffix.
   [[nodiscard]] virtual Expected<void> set_value_name(Value value, std::string name) = 0;
-  /// Removes a node that nobody uses any more. The default leaves it, for an IR that eliminates
-  /// dead code itself.
+  /// Removes a node without uses. The default leaves it, for an IR that eliminates dead code
+  /// itself.
   [[nodiscard]] virtual Expected<void> erase(NodeId /*node*/) { return {}; }
 
   /// Every use of `from`, except by `except`, becomes a use of `to`.

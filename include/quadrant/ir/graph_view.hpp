@@ -185,7 +185,7 @@ struct NodeRef {
   }
 };
 
-/// What to call a node in front of people: its name, else that of its first result, else its kind.
+/// The name of a node for people: its name, else that of its first result, else its kind.
 [[nodiscard]] std::string_view label(const GraphView& graph, NodeId node) noexcept;
 
 }  // namespace quadrant::inline v0

@@ -17,16 +17,16 @@
 
 namespace quadrant::inline v0 {
 
-/// What Mirror is whatever stands for an operation. `view()` is the graph that is kept, with
-/// Capabilities that ask here.
+/// The part of Mirror that does not depend on what stands for an operation in the IR. `view()` is
+/// the graph that is kept, with Capabilities that ask here.
 class MirrorBase : public GraphRewriter, public Capabilities {
  public:
   MirrorBase(const MirrorBase&) = delete;
   MirrorBase& operator=(const MirrorBase&) = delete;
   ~MirrorBase() override = default;
 
-  /// The program as it is now, as a graph of its own that asks nobody what the IR can hold: for
-  /// what runs models and reports on them. Shares contents; rows of operations must outlive it.
+  /// The program as it is now, as a graph of its own, without the IR's Capabilities: for runtimes
+  /// and reports. Shares contents; rows of operations must outlive it.
   [[nodiscard]] Graph graph() const;
 
   [[nodiscard]] const GraphView& view() const noexcept final { return graph_; }
@@ -69,7 +69,8 @@ class MirrorBase : public GraphRewriter, public Capabilities {
   [[nodiscard]] virtual Expected<void> connect(NodeId node, std::uint32_t operand, Value value) = 0;
   /// The value is called so, as no other is that was shown. Not for an IR that has no names.
   virtual void rename(Value /*value*/, const std::string& /*name*/) {}
-  /// An operation that nobody reads goes; false: it stays, for an IR that eliminates dead code.
+  /// Removes an operation that no other reads; false: it stays, for an IR that eliminates dead
+  /// code.
   [[nodiscard]] virtual Expected<bool> remove(NodeId /*node*/) { return false; }
 
   // --- Mirror ------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ class MirrorBase : public GraphRewriter, public Capabilities {
 /// not do what they should. An edit takes the time of showing one operation; filling and `verify`
 /// are linear. Memory: the graph's rows, without contents of constants.
 ///
-/// Refers to the IR, which nobody else may change meanwhile. Reading from several threads is safe.
+/// Refers to the IR, which nothing else may change meanwhile. Reading from several threads is safe.
 template <class Op, class Type>
   requires std::copyable<Op> && std::default_initializable<Op>
 class Mirror : public MirrorBase {
@@ -134,9 +135,9 @@ class Mirror : public MirrorBase {
  private:
   /// The operation as the IR has it: a node as GraphView describes one. Contents of constants are
   /// shared, not copied, by `Constant::from_shared`, or `deferred` for what is read on demand. They
-  /// stay as long as someone has them, also when `refill` has replaced them.
-  /// Names of values may be empty where the IR has none: then they are made of kinds and numbers,
-  /// those of outputs in the order in which they are added.
+  /// stay as long as they are referred to, also when `refill` has replaced them. Names of values
+  /// may be empty where the IR has none: then they are made of kinds and numbers, those of outputs
+  /// in the order in which they are added.
   [[nodiscard]] virtual NodeSpec show(Op op) const = 0;
   /// `impossible`, with a reason, for a type that the IR does not have: Capabilities::can_hold.
   [[nodiscard]] virtual Expected<Type> convert(const TensorType& type) const = 0;

@@ -1,4 +1,4 @@
-// Number formats: how real numbers are stored in few bits.
+// Number formats: how floats are stored in few bits.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@
 
 namespace quadrant::inline v0 {
 
-// How real numbers are stored in few bits: what a code stands for, and the scales around it.
+// How floats are stored in few bits: what a code stands for, and the scales around it.
 
 /// Codes or scales that are integers, min to max, of which there are at most 2^bits.
 struct IntegerCode {
@@ -88,7 +88,7 @@ enum class Offset : std::uint8_t {
 // clang-format on
 struct NumberFormat {
   NumberCode code;
-  std::vector<ScaleLevel> scales;  ///< outermost first; none: codes stand for reals
+  std::vector<ScaleLevel> scales;  ///< outermost first; none: codes stand for floats
   Offset offset = Offset::none;
   std::vector<ScaleLevel> offsets;  ///< of `minimum`, outermost first
   ElementType expressed = ElementType::float32;
@@ -114,7 +114,7 @@ struct NumberFormat {
 [[nodiscard]] bool has_sign(const ScaleLevel& level) noexcept;
 /// The elements that share the innermost scale; all where there is none.
 [[nodiscard]] Granularity innermost_groups(const NumberFormat& format) noexcept;
-/// The elements whose codes stand for the same reals: those groups, or, without scales, the
+/// The elements whose codes stand for the same floats: those groups, or, without scales, the
 /// table's.
 [[nodiscard]] Granularity code_groups(const NumberFormat& format) noexcept;
 /// Whether it is what UniformType can say: integer codes, at most a zero point, one level of
@@ -186,7 +186,7 @@ struct ScaledFormat {
   friend bool operator==(const ScaledFormat&, const ScaledFormat&) = default;
 };
 
-/// What `quantization`, which is not none, says, whether it is uniform or not.
+/// The format and the numbers of `quantization`, which is not none, whether it is uniform or not.
 [[nodiscard]] ScaledFormat scaled_format(const Quantization& quantization);
 
 /// What a format holds besides codes: a constant of scales, offsets or tables.

@@ -1,4 +1,4 @@
-// What operations are: facts that all rooms ask for.
+// Operations: the facts about them that all parts of the library use.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +31,13 @@ enum class Family : std::uint8_t {
   normalization,  ///< softmax among them
   recurrent,
   place,       ///< places and shapes as data: lookups, scatters, counts
-  code,        ///< between real numbers and codes, and operators on codes
-  simulation,  ///< real numbers as if they were codes, and what is known of their ranges
+  code,        ///< between floats and codes, and operators on codes
+  simulation,  ///< floats as if they were codes, and what is known of their ranges
   function,    ///< of many parts, with subgraphs, of sequences and strings, losses
 };
 [[nodiscard]] std::string_view to_string(Family family) noexcept;
 
-/// What is true of an operation, or of a node of it.
+/// A property of an operation, or of a node of it.
 enum class Trait : std::uint8_t {
   stays_in_range,  ///< each element of result 0 is one of operand 0's, zero, or between such
   takes_elements,  ///< each element of result 0 is one of operand 0's

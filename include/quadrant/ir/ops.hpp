@@ -16,7 +16,7 @@
 
 namespace quadrant::inline v0 {
 
-/// The range that real numbers are taken to lie in, and the codes that are to be told apart there.
+/// The range that float values are taken to lie in, and the codes that divide it.
 /// numerics/fake_quantize.hpp has what follows from it.
 struct FakeQuantRange {
   double min = 0;  ///< as float32, which MLIR's attribute is
@@ -304,7 +304,7 @@ struct Baddbmm {
 
 // --- quantization --------------------------------------------------------------------------------
 
-/// Real values rounded to `levels()` numbers, which lie evenly from output_low to output_high
+/// Floats rounded to `levels()` numbers, which lie evenly from output_low to output_high
 /// (OpenVINO's FakeQuantize-1). Operands: X, input_low, input_high, output_low, output_high, all of
 /// one float type; the bounds broadcast to X. What is computed: numerics/fake_quantize.hpp.
 struct FakeQuantize {
@@ -329,11 +329,11 @@ struct FakeQuantize {
   [[nodiscard]] Expected<Shape> aligned(const Shape& bound, const Shape& x) const;
 };
 
-/// Real values quantized, and dequantized again, by the type that attributes say: MLIR's
+/// Floats quantized, and dequantized again, by the type that attributes say: MLIR's
 /// const_fake_quant and const_fake_quant_per_axis, TensorFlow's fake_quant_with_min_max_args.
-/// Operand: X, real numbers. Attributes `min` and `max`, two reals; or, with the attribute `axis`,
-/// two lists of as many reals as X has indices along it. Attributes `num_bits` (8 where it is
-/// missing), `narrow_range` and `is_signed` (0 or 1; 0) as in FakeQuantRange. What is computed:
+/// Operand: X, floats. Attributes `min` and `max`, two reals; or, with the attribute `axis`, two
+/// lists of as many reals as X has indices along it. Attributes `num_bits` (8 where it is missing),
+/// `narrow_range` and `is_signed` (0 or 1; 0) as in FakeQuantRange. What is computed:
 /// numerics/fake_quant_type.hpp.
 struct ConstFakeQuant {
   static constexpr std::string_view kind = "const_fake_quant";
@@ -360,13 +360,13 @@ struct FakeQuant {
                                                              std::span<const double> max) const;
 };
 
-/// Real values to codes (MLIR's qcast). The result's type holds the parameters.
+/// Floats to codes (MLIR's qcast). The result's type holds the parameters.
 struct Quantize {
   static constexpr std::string_view kind = "quantize";
   NodeRef node;
 };
 
-/// Codes to real values (MLIR's dcast). The operand's type holds the parameters.
+/// Codes to floats (MLIR's dcast). The operand's type holds the parameters.
 struct Dequantize {
   static constexpr std::string_view kind = "dequantize";
   NodeRef node;
@@ -380,9 +380,9 @@ struct StorageCast {
 
 // --- instrumentation -----------------------------------------------------------------------------
 
-/// What is known of the values at this point (MLIR's stats). Operand: X, real numbers; the result
-/// is X. Attributes: `layer_stats`, the smallest and the largest element; and, or not, the same for
-/// each index along `axis` in `axis_stats`: min, max, min, max, ...
+/// What is known of the values at this point (MLIR's stats). Operand: X, floats; the result is X.
+/// Attributes: `layer_stats`, the smallest and the largest element; and, or not, the same for each
+/// index along `axis` in `axis_stats`: min, max, min, max, ...
 struct Stats {
   static constexpr std::string_view kind = "stats";
   NodeRef node;
@@ -405,8 +405,7 @@ struct Stats {
 };
 
 /// A point at which statistics are wanted, which trial runs find (MLIR's stats_ref):
-/// calibration/calibrate.hpp. Operand: X, real numbers; the result is X. Attribute `stats_key`,
-/// a string.
+/// calibration/calibrate.hpp. Operand: X, floats; the result is X. Attribute `stats_key`, a string.
 struct StatsRef {
   static constexpr std::string_view kind = "stats_ref";
   NodeRef node;
@@ -414,8 +413,8 @@ struct StatsRef {
   [[nodiscard]] std::string key() const { return node.attribute_or<std::string>("stats_key", {}); }
 };
 
-/// Points of the same key must not be quantized differently (MLIR's coupled_ref). Operand: X, real
-/// numbers; the result is X. Attribute `coupled_key`, a string.
+/// Points of the same key must not be quantized differently (MLIR's coupled_ref). Operand: X,
+/// floats; the result is X. Attribute `coupled_key`, a string.
 struct CoupledRef {
   static constexpr std::string_view kind = "coupled_ref";
   NodeRef node;

@@ -61,12 +61,12 @@ struct UniformType {
   /// Width of the codes as declared, up to that of `storage`, which is the least that holds it: 3
   /// for MLIR's i3, whose storage is int4. 0: that of `storage`.
   int storage_bits = 0;
-  ElementType expressed = ElementType::float32;  ///< type of the real values
+  ElementType expressed = ElementType::float32;  ///< type of the float values
   Granularity granularity;
   std::int64_t storage_min = -128;  ///< smallest code in use
   std::int64_t storage_max = 127;   ///< largest code in use
   /// float32, float16, or float64 as in MLIR, of `parameter_shape`; finite, not zero. A negative
-  /// one mirrors the range. Whoever computes with float32 rounds those of float64.
+  /// one mirrors the range. Computation in float32 rounds those of float64.
   Constant scales;
   Constant zero_points;  ///< of the storage type and the same shape; empty: all zero
 
@@ -108,7 +108,7 @@ class Quantization {
   }
   /// Null for none, and for uniform types: see `scaled_format` for what says it of both.
   [[nodiscard]] const std::shared_ptr<const ScaledFormat>& other() const noexcept { return other_; }
-  /// Type of the codes, and of the real values; undefined for none.
+  /// Type of the codes, and of the float values; undefined for none.
   [[nodiscard]] ElementType storage() const noexcept;
   [[nodiscard]] ElementType expressed() const noexcept;
 
@@ -130,7 +130,7 @@ struct TensorType {
   [[nodiscard]] const std::shared_ptr<const UniformType>& uniform() const noexcept {
     return quantization.uniform();
   }
-  /// The type of the real values: the expressed type when quantized.
+  /// The type of the float values: the expressed type when quantized.
   [[nodiscard]] TensorType expressed() const;
 
   friend bool operator==(const TensorType& a, const TensorType& b);
@@ -154,7 +154,7 @@ struct TensorType {
 // A tensor in memory: what a model is run on, and what it gives.
 
 /// Elements of one type, row by row, under a static shape; laid out as in a Constant (4-bit
-/// integers take a byte each). A handle: copies share the elements, which nobody changes any more
+/// integers take a byte each). A handle: copies share the elements, which are not changed any more
 /// once there are copies. A default-made one is empty (`!tensor`): an operand that is absent.
 class Tensor {
  public:

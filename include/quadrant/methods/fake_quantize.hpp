@@ -1,4 +1,4 @@
-// FakeQuantize, interpreted: what it says of real numbers becomes operations on codes.
+// FakeQuantize, interpreted: simulated quantization becomes operations on codes.
 //
 //   x -> fake_quantize -> conv(., fake_quantize(w)) -> add bias -> relu -> fake_quantize -> conv
 //   ... x -> quantize u8 -> conv i32 -> add i32 -> relu u8 -> conv i32 ...             (codes
@@ -6,7 +6,7 @@
 //
 // Each fake_quantize is a `quantize` and a `dequantize`. The `dequantize` is not computed but kept
 // in mind, as the type of a value, through all that is linear or only chooses elements; the next
-// `quantize` takes over from there. Results of the model are real numbers.
+// `quantize` takes over from there. Results of the model are float.
 //
 //   auto lowered = lower_fake_quantize(graph, {.target = LowPrecisionTarget::cpu});
 //
@@ -33,8 +33,8 @@
 
 namespace quadrant::inline v0 {
 
-/// Whose kernels compute on codes: a table of types and granularities for each operation and port,
-/// `describe_low_precision`.
+/// The target whose kernels compute on codes: a table of types and granularities for each operation
+/// and port, `describe_low_precision`.
 enum class LowPrecisionTarget : std::uint8_t {
   cpu,      ///< data of u8, weights of i8
   gpu,      ///< data of u8 or i8, weights of i8
@@ -87,13 +87,12 @@ struct SplitGraph {
 [[nodiscard]] Expected<SplitGraph> split_fake_quantize(const Graph& graph,
                                                        const FakeQuantizeOptions& options = {});
 
-/// The opposite, wherever nobody but a `dequantize` reads the codes of a `quantize` that was made
-/// by the split: the same node, of the same name and bounds. Where codes are read, their real
-/// numbers get the name back that the fake_quantize gave them. Returns how many were fused. Linear
-/// in `splits`.
+/// The opposite, wherever only a `dequantize` reads the codes of a `quantize` that was made by the
+/// split: the same node, of the same name and bounds. Where codes are read, their float values get
+/// the name back that the fake_quantize gave them. Returns how many were fused. Linear in `splits`.
 std::int64_t fuse_back_fake_quantize(Graph& graph, const std::vector<SplitNode>& splits);
 
-/// For formats whose codes are always all that their type has: real numbers are limited in front of
+/// For formats whose codes are always all that their type has: float values are clamped in front of
 /// each `quantize` to those that its codes stand for, and the types of computed codes lose their
 /// limits. The numbers stay the same. Returns how many it were. Fails where parameters cannot be
 /// read. Linear.
@@ -103,7 +102,7 @@ std::int64_t fuse_back_fake_quantize(Graph& graph, const std::vector<SplitNode>&
 
 /// What is known of the results of a node: the codes that they can be, and from which operands.
 struct PendingDequantize {
-  std::optional<GivenForm> form;        ///< the results are this form's real numbers
+  std::optional<GivenForm> form;        ///< the results are this form's float values
   std::vector<std::uint32_t> operands;  ///< which are read as codes, in their own pending forms
   /// Whether the node can make codes of any other form from its sum, too.
   bool requantizes = false;

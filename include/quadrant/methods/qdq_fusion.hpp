@@ -1,10 +1,10 @@
 // Explicit quantize and dequantize become types: an operation between them computes on codes.
 //
-//   dequantize -> conv -> quantize        (real values in between)
+//   dequantize -> conv -> quantize        (float in between)
 //   conv                                  (codes in, codes out, with the same parameters)
 //
 // Parameters are given with the model and do not change: an operation is fused where the kernels of
-// a target compute, from exactly these codes, what the real operation and the roundings around it
+// a target compute, from exactly these codes, what the float operation and the roundings around it
 // give, to one step. What cannot be fused stays as it is, with the reason.
 //
 //   auto fused = fuse_qdq(graph, {.target = FusionTarget::tflite});
@@ -32,7 +32,7 @@
 
 namespace quadrant::inline v0 {
 
-/// Whose integer kernels an operation is fused for.
+/// The runtime whose integer kernels an operation is fused for.
 enum class FusionTarget : std::uint8_t {
   tflite,          ///< LiteRT: the 8-bit specification, int16 activations, int4 weights
   webnn,           ///< what browsers accept that turn WebNN graphs into TFLite ones
@@ -43,20 +43,20 @@ struct QdqFusionOptions {
   FusionTarget target = FusionTarget::tflite;
 };
 
-/// In which forms a node's results can be codes without changing what anybody reads.
+/// The forms in which a node's results can be codes without changing any value that is read.
 struct FusedForms {
   /// All that reads the results quantizes them so, at once or behind operations that commute with
   /// rounding.
   std::optional<GivenForm> sink;
-  /// The results are codes of this form already, in real numbers: they are chosen from values that
-  /// were dequantized.
+  /// The results are dequantized codes of this form already: they are chosen from dequantized
+  /// values.
   std::optional<GivenForm> origin;
   /// Why there is no `sink`: a literal.
   const char* why_no_sink = nullptr;
 };
 
-/// The scheme, for one graph. Roots are dequantized values; who asks are the `quantize` behind an
-/// operation.
+/// The scheme, for one graph. Roots are dequantized values; requests come from the `quantize`
+/// behind an operation.
 class QdqFusion final : public Scheme {
  public:
   QUADRANT_SCHEME(QdqFusion, GivenForm, "qdq_fusion")
@@ -71,7 +71,7 @@ class QdqFusion final : public Scheme {
   [[nodiscard]] const FusedForms& forms(NodeId node) const noexcept;
 
   [[nodiscard]] std::optional<GivenForm> recognize(const TensorType& type) const;
-  /// Real numbers that all their readers quantize so, if behind operations that choose elements,
+  /// Float values that all their readers quantize so, if behind operations that choose elements,
   /// are quantized at once.
   [[nodiscard]] Expected<Value> enter(Value real, const GivenForm& to,
                                       RewriteContext& context) const;
@@ -104,7 +104,7 @@ struct FusedGraph {
   /// What was given, ready to be fused: `quantize` and `dequantize` stand where types alone said
   /// what is quantized, and constants behind a `quantize` are codes.
   Graph model;
-  /// Fused: types say what is quantized; `quantize` and `dequantize` are left where real values are
+  /// Fused: types say what is quantized; `quantize` and `dequantize` are left where floats are
   /// read.
   Graph graph;
   Analysis analysis;  ///< node ids in it are those of `model`

@@ -47,14 +47,14 @@ struct AffineForm {
   friend auto operator<=>(const AffineForm&, const AffineForm&) = default;
 };
 
-/// For whose integer kernels parameters are chosen.
+/// The runtime for whose integer kernels parameters are chosen.
 enum class AffineKernels : std::uint8_t {
   any,          ///< each operand and result has parameters of its own
   onnxruntime,  ///< the same; only how ONNX Runtime sums counts (`Saturation`)
   tflite,    ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
              ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
   openvino,  ///< OpenVINO's, which compute products and means on codes, and what only moves or
-             ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay real numbers, and
+             ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay float, and
              ///< the factors of a product of two computed matrices have no zero points
 };
 
@@ -75,14 +75,15 @@ enum class Saturation : std::uint8_t {
 [[nodiscard]] std::optional<Saturation> parse_saturation(std::string_view text) noexcept;
 
 struct StaticAffineOptions {
-  /// What the values of the model are on samples, by name: `calibrate` gathers it. Values that are
-  /// not in it, or that were NaN or infinite, stay float.
+  /// Statistics of the model's values on samples, by name: `calibrate` gathers them. Values that
+  /// are not among them, or that were NaN or infinite, stay float.
   std::shared_ptr<const StatisticsTable> statistics;
-  /// What counts instead of statistics and contents, for the values that it names; may be null.
-  /// What is prescribed for one of several values that share their parameters (a ReLU and what it
-  /// limits, what only moves elements) holds for all of them. Codes are stored as the other options
-  /// say: with or without a sign, their meaning is the same; one scale may be that of each channel.
-  /// A bias in the scale of its products has that scale, whatever is prescribed.
+  /// Prescribed encodings, which replace those found from statistics and contents, for the values
+  /// that they name; may be null. What is prescribed for one of several values that share their
+  /// parameters (a ReLU and what it limits, what only moves elements) holds for all of them. Codes
+  /// are stored as the other options say: with or without a sign, their meaning is the same; one
+  /// scale may be that of each channel. A bias in the scale of its products has that scale,
+  /// whatever is prescribed.
   ///
   /// `impossible`, with the value's name: other bits than the options', channels where the value
   /// has one scale, or other channels than the weight's; channels with zero points; two values
@@ -102,8 +103,8 @@ struct StaticAffineOptions {
   /// Of products of 8-bit codes with 8-bit weights. What is prescribed stays as it is. Weights with
   /// a zero point have 7 bits instead.
   Saturation saturation = Saturation::avoid;
-  /// Codes of weights from 0 on, with the zero point in the middle: ONNX Runtime adds products of
-  /// unsigned factors in 32 bits, which takes longer; OpenVINO computes real numbers then.
+  /// Unsigned codes for weights, with the zero point in the middle: ONNX Runtime adds products of
+  /// unsigned factors in 32 bits, which takes longer; OpenVINO computes in float then.
   bool unsigned_weights = false;
   /// 32: in the scale of the products that it is added to; 8: in a scale of its own, by the rule
   /// of the activations.

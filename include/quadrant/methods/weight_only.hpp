@@ -1,6 +1,6 @@
 // Weight-only quantization: parameters become integers with shared scales; activations stay float.
-// A shared dequantize stands in front of whoever computes with a weight, or the scale is multiplied
-// behind the sum.
+// A shared dequantize stands in front of the operations that compute with a weight, or the scale is
+// multiplied behind the sum.
 //
 //   auto graph = quadrant::read_onnx("model.onnx");
 //   auto result = quadrant::quantize_weight_only(
@@ -61,7 +61,7 @@ struct WeightOnlyOptions {
   std::optional<bool> unsigned_codes{};
   Form form = Form::front;
 
-  /// How weights become codes that `moments` has something of; others are rounded to nearest.
+  /// How weights that `moments` knows are rounded; others are rounded to nearest.
   Rounding rounding = Rounding::descent;
   /// Of the model's layers (`collect_second_moments`); null: there is no data.
   std::shared_ptr<const SecondMomentsTable> moments{};

@@ -1,4 +1,4 @@
-// From real numbers to codes and back.
+// From floats to codes and back.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace quadrant::inline v0 {
 
-// What a model is run on, between real values and codes.
+// Tensors, between floats and codes.
 
 /// The codes of `real`, a tensor of any float type: a tensor of the storage type. Per tensor, axis
 /// or block, as the type says; each element by quantize_value of `rounding`, float64 rounded to
@@ -28,7 +28,7 @@ namespace quadrant::inline v0 {
     const Tensor& real, const Quantization& quantization,
     const RoundingProfile& rounding = RoundingProfile::onnx());
 
-/// The real values of `codes`, of the type's storage, as float32: dequantize_value of each.
+/// The float values of `codes`, of the type's storage, as float32: dequantize_value of each.
 [[nodiscard]] Expected<Tensor> dequantize_tensor(const Tensor& codes,
                                                  const Quantization& quantization);
 
@@ -75,7 +75,7 @@ enum class Clip : std::uint8_t {
 ///                 minmax   the smaller of max(mx / hi, mn / lo) and -max(mx / -lo, mn / -hi), by
 ///                          magnitude; equal ones: positive. Sides of equal length: as symmetric
 ///   asymmetric    minmax   s = (mx - mn) / (max - min), z = round_half_even(min - mn / s), clamped
-///                          to the range: the real zero has a code of its own
+///                          to the range: zero has a code of its own
 ///                 absmax   the same with -a and a
 ///
 /// These are the affine map of Jacob et al., arXiv 1712.05877, equation 1, section 3, and for
@@ -137,7 +137,7 @@ struct ParameterScan {
                                                       const Granularity& granularity,
                                                       const ScaleRule& rule);
 
-// Whole constants between real values and codes, computed when they are read.
+// Whole constants between floats and codes, computed when they are read.
 
 /// `real` (any float type) quantized by `type`, as a constant of the storage type. Its contents are
 /// computed when they are read, any part at a time, with at most 512 KiB of memory for each read;
@@ -161,7 +161,7 @@ struct ParameterScan {
     const Constant& real, const Quantization& quantization,
     const RoundingProfile& rounding = RoundingProfile::onnx());
 
-/// The real values of `codes`, as float32: dequantize_value of each, or, of a format that is not
+/// The float values of `codes`, as float32: dequantize_value of each, or, of a format that is not
 /// uniform, what `decode` of encode.hpp says. The rest is as above.
 ///
 ///   i8 {0, 2, -127} of scale 0.5, zero point 1  ->  f32 {-0.5, 0.5, -64}
@@ -226,9 +226,9 @@ struct EncodeOptions {
 ///   to 2^20; `bound` knows of both.
 /// - More levels, also NVFP4's: inner scales given the outer are exact, outer ones given codes and
 ///   inner ones are least squares, rounded to the better side; in turn, while the error falls.
-///   `bound`: each block with a real scale of its own.
+///   `bound`: each block with an unrounded scale of its own.
 /// - A minimum: scale and minimum of a block by descent among pairs that the levels can hold; outer
-///   ones are least squares of both. `bound`, if asked for: each block with a real scale and
+///   ones are least squares of both. `bound`, if asked for: each block with an unrounded scale and
 ///   minimum of its own, to 1 % of its error.
 /// - A table with scales: in turn with the levels, by Lloyd's steps.
 ///
@@ -240,7 +240,7 @@ struct EncodeOptions {
                                        const NumberFormat& format,
                                        const EncodeOptions& options = {});
 
-/// The reals, float32 at each step, in the order in which runtimes compute:
+/// The float values, in float32 at each step, in the order in which runtimes compute:
 ///
 ///   scale = outermost * next * ...     value = scale * code     real = value - minimum
 ///

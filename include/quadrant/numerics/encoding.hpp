@@ -26,7 +26,7 @@ struct WeightedValue {
   friend bool operator==(const WeightedValue&, const WeightedValue&) = default;
 };
 
-// The ways in which runtimes round real values to codes.
+// The ways in which runtimes round floats to codes.
 
 /// Where a quotient in the middle of two integers goes.
 enum class TieRule : std::uint8_t {
@@ -70,7 +70,7 @@ struct RoundingProfile {
   return ties == TieRule::half_even ? std::nearbyint(value) : std::round(value);
 }
 
-/// The code of a real value by `profile`, clamped to [min, max].
+/// The code of a float value by `profile`, clamped to [min, max].
 ///
 ///   quantize_value(5, 10.0 / 255, 0, 0, 255, RoundingProfile::snpe())       ->  128
 ///   quantize_value(-6, 20.0 / 255, 255, 0, 255, RoundingProfile::snpe())    ->  179
@@ -118,7 +118,7 @@ struct FloatRange {
 
 // What the codes of a quantized value mean, in the terms of a range.
 
-/// Codes 0 to `steps` stand for the reals `min` to `max`, `scale` apart:
+/// Codes 0 to `steps` stand for the floats `min` to `max`, `scale` apart:
 ///
 ///   real = scale * (code + offset) = scale * (code - zero_point)
 ///
@@ -293,10 +293,10 @@ struct EncodingRule {
                                                              const Granularity& granularity,
                                                              const EncodingRule& rule);
 
-/// The encoding that someone prescribed by its ends. Bits and symmetry are the rule's; scale and
-/// zero point are computed anew, whatever else was given with them. The ends of an encoding give
-/// that encoding back: where symmetric, the scale is max(max / floor(n / 2), -min / ceil(n / 2)).
-/// Method and minimum range do not count.
+/// The encoding that is prescribed by its ends. Bits and symmetry are the rule's; scale and zero
+/// point are computed anew, whatever else was given with them. The ends of an encoding give that
+/// encoding back: where symmetric, the scale is max(max / floor(n / 2), -min / ceil(n / 2)). Method
+/// and minimum range do not count.
 ///
 ///   {-2.1006477, 1.70055947}  ->  zero point 141
 ///
@@ -304,7 +304,7 @@ struct EncodingRule {
 [[nodiscard]] Expected<Encoding> encoding_from_ends(double min, double max,
                                                     const EncodingRule& rule);
 
-// Encodings that someone prescribes for a model's values, in place of those that would be found.
+// Encodings that are prescribed for a model's values, in place of those that would be found.
 
 /// Of one value.
 struct PrescribedEncoding {

@@ -81,9 +81,9 @@ struct RoundedWeights {
 
 // Whole constants in a number format, as a graph holds them.
 
-/// What `dequantize` makes reals of.
+/// A constant in a format, as `dequantize` reads it.
 struct EncodedConstant {
-  Constant codes;  ///< of the shape of the reals, and the storage type of the format
+  Constant codes;  ///< of the shape of the floats, and the storage type of the format
   Quantization quantization;
   double error = 0;  ///< as in Encoded
   double bound = 0;

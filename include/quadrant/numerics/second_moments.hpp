@@ -83,7 +83,7 @@ struct PairCount {
     const Constant& codes, const PairOrder& order,
     FunctionRef<void(std::size_t first, std::size_t second)> body);
 
-// What the inputs of a layer are on average, as far as the rounding of its weights wants to know.
+// Second moments of a layer's inputs, by which its weights are rounded.
 
 /// Where the numbers of a weight lie that are multiplied by the same input. Each row is one sum:
 ///

@@ -77,7 +77,7 @@ class ExactSum {
   /// The double nearest to the sum, ties to even.
   [[nodiscard]] double value() const noexcept;
 
-  /// The sum in full, as C and Python write reals in base 16: `-0x3p-1` is -1.5. Without needless
+  /// The sum in full, as C and Python write floats in base 16: `-0x3p-1` is -1.5. Without needless
   /// digits: equal sums give equal text.
   [[nodiscard]] std::string to_hex() const;
   /// Reads what `to_hex` writes. Empty for other text, also for numbers that are no sum of floats.
@@ -95,7 +95,7 @@ class ExactSum {
   std::array<std::uint64_t, 6> words_{};
 };
 
-// How often which real values occur: counted as they come, in constant memory.
+// Histograms: how often which float values occur, counted as they come, in constant memory.
 
 /// Counts float32 values in bins of equal width; zeros, NaN and infinities are counted apart, and
 /// the smallest and the largest finite value are kept as they are.
@@ -185,7 +185,7 @@ class Histogram {
   BinCounts negative_;
 };
 
-// What is known of the values of a model after it has seen data.
+// Statistics of the values of a model on data.
 
 /// Of the finite values of one channel.
 struct ChannelStatistics {

@@ -34,7 +34,7 @@ enum class CauseKind : std::uint8_t {
 /// `outlier_channel`
 [[nodiscard]] std::string_view to_string(CauseKind kind) noexcept;
 
-/// What was tried, and better than the quantized model.
+/// A remedy that was tried, and is better than the quantized model.
 struct TriedRemedy {
   Recipe recipe;    ///< to quantize the float model with
   Agreement worst;  ///< of the output that agrees least then
@@ -46,8 +46,8 @@ struct Cause {
   CauseKind kind = CauseKind::rounding;
   bool is_weight = false;
   std::string found;  ///< what was seen, in a sentence
-  /// What it alone, all else being exact, makes of the outputs' error: 0 to 1. Shares need not add
-  /// up to 1: errors meet. Empty where that cannot be measured.
+  /// Its share of the outputs' error, measured with all else exact: 0 to 1. Shares need not add up
+  /// to 1: errors meet. Empty where that cannot be measured.
   std::optional<double> share{};
   std::optional<double> sqnr_db_before{};  ///< of the worst value that its operation reads
   std::optional<double> sqnr_db{};         ///< of the value itself, with all errors in front of it
@@ -58,8 +58,8 @@ struct Diagnosis {
   std::size_t samples = 0;
   std::string output;  ///< the one that agrees least
   Agreement worst;     ///< of it
-  /// What is left where all that can be is exact; much means that the float model is not the one
-  /// that was quantized.
+  /// The error that is left where all that can be exact is; a large one means that the float model
+  /// is not the one that was quantized.
   Agreement floor;
   std::size_t places = 0;    ///< where the model quantizes, as far as they can be made exact
   std::size_t measured = 0;  ///< of these: those with the largest errors of their own

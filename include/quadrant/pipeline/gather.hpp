@@ -1,4 +1,4 @@
-// What samples tell of a model, gathered by all ranks of the context, each on a part of them.
+// Statistics of a model on samples, gathered by all ranks of the context, each on a part of them.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ struct Gathering {
                                                           const MomentsGrid* grid,
                                                           const RunContext& context);
 
-// What the quantized activations of a model are, and lose, on samples.
+// Reports of a model's quantized activations on samples: ranges and errors.
 
 struct ActivationStudy {
   Comparison comparison;
@@ -75,7 +75,7 @@ struct ActivationStudy {
                                                           const CompareOptions& options,
                                                           const RunContext& context = {});
 
-// Which layer of a prepared run, quantized alone, costs how much at the outputs.
+// Sensitivity of a prepared run: what each layer, quantized alone, costs at the outputs.
 
 struct SensitivityStudyOptions {
   /// File of what was measured: read if it is there and of the same model, samples and options,

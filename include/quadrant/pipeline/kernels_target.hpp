@@ -1,4 +1,4 @@
-// Whose kernels are to compute on codes, and how a model is made what they want.
+// Targets: the runtimes whose kernels compute on codes, and how a model is prepared for them.
 #pragma once
 
 #include <optional>
@@ -19,11 +19,11 @@
 
 namespace quadrant::inline v0 {
 
-// Whose kernels are to compute on codes, and what of a model they can.
+// The target whose kernels compute on codes, and what of a model they can compute.
 
 using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
 
-/// What the result of a run is for: ONNX Runtime, unless it is said.
+/// The destination of a run's result: ONNX Runtime by default.
 struct Destination {
   ModelFormat format = ModelFormat::onnx;
   std::optional<KernelsTarget> target{};  ///< whose kernels are to compute on codes

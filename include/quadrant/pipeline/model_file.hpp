@@ -1,4 +1,4 @@
-// Models and the documents beside them, read and written; what the calls of the pipeline may use.
+// Models and the documents beside them, read and written; the context of the pipeline's calls.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@
 
 namespace quadrant::inline v0 {
 
-// What the calls of the pipeline may use, and whom they tell.
+// The context of the pipeline's calls: what they may use, and where they report.
 
 /// All of it may be left as it is. What it points to outlives the call, and what the call returns.
 struct RunContext {
   Executor* executor = nullptr;  ///< null: the calling thread works alone. Results are the same
-  Sink* sink = nullptr;          ///< hears of notes, warnings and progress; null: nobody
+  Sink* sink = nullptr;          ///< hears of notes, warnings and progress; null: none
   /// Hears of models, samples and hardware that are read, and gets what is written, which its owner
   /// commits; a cache of sensitivities is put in place as the work goes on. Null: files are put in
   /// place one by one, as they are complete.

@@ -31,9 +31,9 @@ namespace quadrant::inline v0 {
 //   auto decided = decide_by_budget({.bits = 4.5}, {}, *prepared);
 //   auto quantized = prepared->quantize({.plan = &decided->outcome.plan});
 
-/// The ways to store a weight among which a budget chooses where nobody says others than a scheme.
-/// Those of weight_only are the preset `mixed-4.5bit`: 8 bits and 4, for channels and for blocks of
-/// 16 to 128. Every one of them is run by ONNX Runtime. `usage` for a scheme that has none.
+/// The ways to store a weight among which a budget chooses where only a scheme is named. Those of
+/// weight_only are the preset `mixed-4.5bit`: 8 bits and 4, for channels and for blocks of 16 to
+/// 128. Every one of them is run by ONNX Runtime. `usage` for a scheme that has none.
 [[nodiscard]] Expected<std::vector<SchemeChoice>> weight_variants(
     std::string_view scheme = "weight_only", const SchemeTable& schemes = known_schemes());
 /// Whether a plan is of these variants, and not of the run's own schemes.
@@ -137,7 +137,7 @@ struct OptimizeAttempt {
   /// On those that are held back, fitted on all others; of the first and the best, where there are
   /// some.
   std::optional<OptimizeFigure> held_back{};
-  std::uint64_t weights = 0;    ///< of real numbers that could be quantized
+  std::uint64_t weights = 0;    ///< float ones that could be quantized
   std::uint64_t quantized = 0;  ///< of these
   bool is_float = false;        ///< no value is quantized, be it a weight or not
   double seconds = 0;
@@ -168,7 +168,7 @@ struct OptimizeOptions {
   CheckpointOptions checkpoint{};
 };
 
-/// What samples were for.
+/// How samples were used.
 struct OptimizeSamples {
   /// How attempts were fitted and judged.
   enum class Use : std::uint8_t {

@@ -25,8 +25,8 @@
 #define QUADRANT_DETAIL_STANDARD_LIBRARY \
   "libstdc++ with cxx11 " QUADRANT_DETAIL_TEXT(_GLIBCXX_USE_CXX11_ABI)
 #endif
-/// What two libraries have in common that hand each other C++ objects: the compiler, its ABI, the
-/// standard library's.
+/// What two libraries must have in common to hand each other C++ objects: the compiler, its ABI,
+/// the standard library's.
 #define QUADRANT_ABI_TAG   \
   QUADRANT_DETAIL_COMPILER \
   " abi " QUADRANT_DETAIL_TEXT(__GXX_ABI_VERSION) ", " QUADRANT_DETAIL_STANDARD_LIBRARY

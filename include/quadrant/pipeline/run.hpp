@@ -30,7 +30,7 @@ struct RunInputs {
   std::string calibration{};
   /// Samples in place of those files. Not owned; outlive what the run returns.
   const DataSet* samples = nullptr;
-  /// A file of encodings (AIMET's format) that count instead of what would be found. Empty: none.
+  /// A file of encodings (AIMET's format) to use instead of those that would be found. Empty: none.
   std::string encodings{};
   /// A file of second moments of the model (`print_moments`), to round weights by in place of those
   /// of the samples. Empty: none.
@@ -87,13 +87,13 @@ struct CheckedRun {
 /// `usage`, mostly, where they do not; `io` or `invalid_model` for a file of hardware.
 [[nodiscard]] Expected<CheckedRun> check_run(RunRequest request, const RunContext& context = {});
 
-/// What rounding by samples came to, of each weight. Filled in while the phases run.
+/// The results of rounding by samples, for each weight. Filled in while the phases run.
 struct RoundingLog {
   std::mutex mutex;
   std::map<std::string, RoundedWeights, std::less<>> weights;
 };
 
-/// What a scheme that was set up does around the phases, in order; empty where nothing.
+/// The steps of a scheme around the phases, in order; empty where there are none.
 struct SchemeSteps {
   using Before = std::function<Expected<void>(Graph& graph, const Registry& registry,
                                               const QuantizeOptions& options)>;
@@ -156,10 +156,10 @@ struct PreparedRun {
                                                        RunRequest request, Graph model,
                                                        const RunContext& context = {});
 
-/// What `model` of a recipe says, done to a float model: batch normalizations are folded, layers
-/// equalized, high biases absorbed, and factors of channels migrated for weights and activations of
-/// 8 bits. `path`: its file, for messages; `inputs`: samples, to migrate by. `usage` where it
-/// contradicts itself.
+/// Applies `model` of a recipe to a float model: batch normalizations are folded, layers equalized,
+/// high biases absorbed, and factors of channels migrated for weights and activations of 8 bits.
+/// `path`: its file, for messages; `inputs`: samples, to migrate by. `usage` where it contradicts
+/// itself.
 [[nodiscard]] Expected<void> transform_model(Graph& model, const OptionValues& options,
                                              const std::string& path,
                                              const RunContext& context = {},
@@ -167,7 +167,7 @@ struct PreparedRun {
 /// Mistakes in that call that show without a model.
 [[nodiscard]] Expected<void> check_transform(const OptionValues& options);
 
-/// What a run came to.
+/// The result of a run.
 struct RunResult {
   PreparedRun prepared;      ///< with the float model that the phases ran on
   QuantizeResult quantized;  ///< refers to nothing of `prepared`

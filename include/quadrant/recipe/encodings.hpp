@@ -53,7 +53,7 @@ struct TensorEncoding {
   Kind kind = Kind::integer;
   int bits = 8;  ///< 2 to 32; of a float, 16 or 32
   EncodingSymmetry symmetry = EncodingSymmetry::asymmetric;
-  /// How whoever wrote this stores codes. Says nothing about what they mean. Of the files, only
+  /// How the writer of the file stores codes. Says nothing about what they mean. Of the files, only
   /// those of version 2.0.0 tell; of the others, signed where called symmetric.
   CodeSign sign = CodeSign::unsigned_codes;
   Spread spread = Spread::tensor;
@@ -112,7 +112,7 @@ enum class EncodingsVersion : std::uint8_t { v0_6_1, v1_0_0, v2_0_0 };
 /// `0.6.1`
 [[nodiscard]] std::string_view to_string(EncodingsVersion version) noexcept;
 
-/// How the encodings were found, as far as whoever found them wrote it down. Changes nothing.
+/// How the encodings were found, as far as the file says. Changes nothing.
 struct QuantizerArguments {
   std::optional<std::int64_t> activation_bits;
   std::optional<std::int64_t> parameter_bits;
@@ -187,8 +187,8 @@ struct EncodingsSource {
 
 // The encodings that a quantized model has, as a file of encodings.
 
-/// Of each quantized value, by the name that its real values have in the float model, as far as the
-/// quantized one tells (`real_name_of`). Constants are parameters, everything else is an
+/// Of each quantized value, by the name that its float values have in the float model, as far as
+/// the quantized one tells (`real_name_of`). Constants are parameters, everything else is an
 /// activation. Constants that only move, transposed or looked up, are told once, as they lie.
 ///
 /// Symmetric codes of a constant that does not use the lowest one leave it out. Reads scales, zero

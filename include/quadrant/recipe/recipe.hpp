@@ -20,10 +20,10 @@ namespace quadrant::inline v0 {
 
 // A recipe: all that a command line says about what to quantize and how, as a value.
 
-/// What a rule is about. All that is said must hold; nothing said is everything.
+/// What a rule matches. All conditions that are given must hold; without any, everything matches.
 struct RuleMatch {
   /// A regular expression (RE2), looked for in the names of nodes, of the values that they make, of
-  /// weights and of whoever reads a weight.
+  /// weights and of the operations that read a weight.
   std::optional<std::string> name{};
   std::vector<std::string> kinds{};  ///< operations: the node's, or a reader's of the weight
   std::vector<ElementType> types{};  ///< of floats, as the model has them
@@ -56,7 +56,7 @@ struct Recipe {
   /// What the run chooses from wherever no rule says otherwise.
   std::vector<SchemeChoice> schemes{};
   std::vector<RecipeRule> rules{};  ///< the last that matches decides
-  /// What is done to the float model before: `recipe_model_options`.
+  /// Transforms of the float model, and corrections: `recipe_model_options`.
   OptionValues model{};
   std::string gain{};      ///< empty: what suits the schemes
   std::string hardware{};  ///< of gain "latency": a profile's name, or a file; or empty
@@ -109,7 +109,7 @@ struct RuleEffect {
   std::vector<std::string> schemes;  ///< those it gives what it decides to; none: float
   std::uint64_t matched = 0;         ///< nodes; constants are nodes, too
   std::uint64_t decided = 0;         ///< of these, those that no later rule matches
-  std::vector<Value> weights;        ///< of those that it decides, the real constants
+  std::vector<Value> weights;        ///< of those that it decides, the float constants
 };
 
 struct RuleDecisions {
@@ -128,7 +128,7 @@ struct RuleDecisions {
 /// name, kind, type of result and place, never by a size; it may use the schemes of its own last
 /// rule and those of the weights that it reads. What no rule matches may have any of the recipe's
 /// schemes. A rule that leaves in float what it names by a value, not by the operation that makes
-/// it, does so for all who read the value.
+/// it, does so for all readers of the value.
 ///
 /// A rule that matches nothing, and a name of the subgraph that no value has, are `usage` errors,
 /// with near names; so is a kind that neither the graph has nor a scheme knows.

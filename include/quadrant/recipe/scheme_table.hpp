@@ -23,8 +23,8 @@
 
 namespace quadrant::inline v0 {
 
-// What can be set, as data: from one table of options the command makes its `--options`, recipes
-// their keys, and the schema of recipes its properties.
+// Options as data: from one table of them the command makes its `--options`, recipes their keys,
+// and the schema of recipes its properties.
 
 using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
 /// The options that are given, by key; those that are not have their defaults.

@@ -50,9 +50,9 @@ struct ValueHistogram {
 [[nodiscard]] ValueHistogram count_values(std::span<const float> before,
                                           std::optional<std::span<const float>> after);
 
-// What a model computes on codes, and what on real numbers, and why.
+// Which operations of a model compute on codes, and which in float, and why.
 
-/// One operation that reads or makes real numbers, or codes of them.
+/// One operation that reads or makes floats, or codes of them.
 struct Computation {
   std::string name;
   std::string kind;
@@ -75,9 +75,9 @@ struct ComputationReport {
 [[nodiscard]] ComputationReport report_computation(const GraphView& graph, const Registry& registry,
                                                    const Analysis& analysis);
 
-/// A row for each kind of operation: how many compute on codes, and on real numbers.
+/// A row for each kind of operation: how many compute on codes, and in float.
 [[nodiscard]] Table table_of_kinds(const ComputationReport& report);
-/// A row for each of the first `most` operations on real numbers, with the reason.
+/// A row for each of the first `most` operations in float, with the reason.
 [[nodiscard]] Table table_of_reals(const ComputationReport& report, std::size_t most);
 
 // What a run of quantize did to a model, in numbers.
@@ -174,7 +174,7 @@ struct ReportedWeight {
   std::vector<std::string> readers;  ///< `conv conv1`, the first few
   std::uint64_t reader_count = 0;
   std::string shape;    ///< `1280x112x1x1`
-  std::string element;  ///< `f32`: of the real values
+  std::string element;  ///< `f32`: of the float values
   std::string form;     ///< the constraint that was selected; empty: float
   std::uint64_t elements = 0;
   std::uint64_t bytes_before = 0;
@@ -208,12 +208,11 @@ struct WeightReportSubject {
 /// a table of its own, say. Fails where reading does.
 [[nodiscard]] Expected<WeightReport> report_weights(const WeightReportSubject& subject);
 
-// What becomes of the values that a model computes where they are codes: ranges, and what rounding
-// and clipping cost.
+// Quantized activations of a model: their ranges, and the errors of rounding and clipping.
 
 /// A value that is rounded to codes while the model runs.
 struct ReportedActivation {
-  std::string name;   ///< of its real values
+  std::string name;   ///< of its float values
   std::string maker;  ///< `conv conv1`: what computes it in the float model
   std::string codes;  ///< `i8`
 

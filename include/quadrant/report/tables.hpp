@@ -81,11 +81,11 @@ class Table {
 [[nodiscard]] std::string to_string(const GraphView& graph,
                                     std::span<const PairedProduct> products);
 
-/// Of a product, or of a constant that products read: whose integer kernels add its products two by
-/// two in 16 bits, once all is codes of 8 bits. Empty: nobody's.
+/// Of a product, or of a constant that products read: the runtimes whose integer kernels add its
+/// products two by two in 16 bits, once all is codes of 8 bits. Empty: none.
 [[nodiscard]] std::string pairing_note(const GraphView& graph, NodeId node);
 
-// What accuracy costs in bytes: choices that no other beats in both, as a picture.
+// Size against accuracy: choices that no other beats in both, as a picture.
 
 /// How many weights are stored in one form.
 struct FormCount {
@@ -134,7 +134,7 @@ struct RowLane {
   std::uint32_t lane = 0;
   bool is_codes = false;  ///< the value is made in a quantized form
   bool is_read = false;   ///< by this row
-  bool ends = false;      ///< nobody below reads it
+  bool ends = false;      ///< no row below reads it
 };
 
 /// What a row reads that is worth a word: quantized values, and weights whether quantized or not.
@@ -175,7 +175,7 @@ struct GraphRowLimits {
   std::size_t lanes = 12;
 };
 
-/// Constants get no rows: they stand with those who read them. `why` is `explain_all` of the graph.
+/// Constants get no rows: they stand with their readers. `why` is `explain_all` of the graph.
 /// Linear in nodes and edges, for a fixed number of lanes.
 [[nodiscard]] GraphRows lay_out_rows(const GraphView& graph, const Analysis& analysis,
                                      std::span<const Explanation> why,

@@ -1,4 +1,4 @@
-// What runs models: the interface, the interpreter, and its kernels.
+// Runtimes for models: the interface, the interpreter, and its kernels.
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ struct KernelEntry {
   HalfFloats half_floats = HalfFloats::kept;
 };
 
-// What runs models. Bring your own, or take the Interpreter.
+// Runtimes. Bring your own, or take the Interpreter.
 
 /// Receives one of the values that were asked for: `index` into the list that was given to
 /// `Runtime::load`. The tensor may be kept. An error ends the run.
@@ -163,7 +163,7 @@ class Interpreter final : public Runtime {
   std::uint64_t memory_ = default_memory;
 };
 
-// What a model computes from constants alone becomes constants.
+// Constant folding: what a model computes from constants alone becomes constants.
 
 struct FoldedConstants {
   std::int64_t folded = 0;  ///< operations that are gone
@@ -173,9 +173,10 @@ struct FoldedConstants {
 };
 
 /// Computes each operation whose operands are all constants of plain numbers, as the interpreter
-/// does, and puts a constant of the same name in its place; what nobody reads then goes. Codes, and
-/// whatever says how to quantize (`quantize`, fake quantization, instrumentation), stay: what they
-/// know would be lost. `folds` is asked of each of the others; where it is false they stay, too.
+/// does, and puts a constant of the same name in its place; what is then not read is removed.
+/// Codes, and whatever says how to quantize (`quantize`, fake quantization, instrumentation), stay:
+/// what they know would be lost. `folds` is asked of each of the others; where it is false they
+/// stay, too.
 ///
 /// Linear in the graph and in what is computed. Reads the constants whole. The graph needs
 /// exclusive access. `invalid_model` for a cycle; what a constant's file says when it cannot be
@@ -185,7 +186,7 @@ struct FoldedConstants {
 
 // Models as integer kernels compute them on x86 without VNNI, whichever processor this is.
 
-/// Whose kernels.
+/// The runtime whose kernels are meant.
 enum class PairedSums : std::uint8_t { onnxruntime, openvino };
 
 /// For an `Interpreter`: its own kernels of products, and, where their operands are dequantized

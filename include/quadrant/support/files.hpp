@@ -22,9 +22,8 @@ namespace quadrant::inline v0 {
 // A part of a file, in the program's memory.
 
 /// A range of a file as it lies in the system's memory; nothing was copied. It may outlive the
-/// descriptor.
-/// While it is in use nobody may make the file shorter: the system stops a program that touches
-/// what is gone. So it is for ranges that are asked for, used and let go soon.
+/// descriptor. While it is in use the file must not become shorter: the system stops a program that
+/// touches what is gone. So it is for ranges that are asked for, used and let go soon.
 class FileWindow {
  public:
   /// The `size` bytes from `offset` on of an open file, all read from the disk by now. Empty where
@@ -118,9 +117,9 @@ class NewFile {
 
 // A file without a name: room for what does not fit into memory.
 
-/// Bytes that are written once, one behind the other, and read any number of times. Nobody else can
-/// open it; its room is free again when this object goes, however the program ends. Errors are `io`
-/// and name the folder. Safe to use from several threads.
+/// Bytes that are written once, one behind the other, and read any number of times. No other
+/// process can open it; its room is free again when this object goes, however the program ends.
+/// Errors are `io` and name the folder. Safe to use from several threads.
 class ScratchFile {
  public:
   /// In `directory`, which must exist.
@@ -134,7 +133,7 @@ class ScratchFile {
   [[nodiscard]] Expected<std::uint64_t> append(std::span<const std::byte> bytes);
   /// Fills `out` with the bytes from `offset` on, which were appended before.
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const;
-  /// FileWindow::of this file: nobody makes it shorter.
+  /// FileWindow::of this file, which does not become shorter.
   [[nodiscard]] std::optional<FileWindow> window(std::uint64_t offset,
                                                  std::size_t size) const noexcept {
     return FileWindow::of(descriptor_, offset, size);

@@ -1,5 +1,5 @@
 // Processes of one job, which run the same calls on parts of the work. The library starts none and
-// knows no protocol: whoever has some (an adapter of MPI, say) lends them.
+// knows no protocol: a program that has some (by an adapter of MPI, say) lends them.
 #pragma once
 
 #include <cstddef>

@@ -25,7 +25,7 @@ namespace quadrant::inline v0 {
 
 /// How the numbers of a parameter are represented.
 enum class ParameterForm : std::uint8_t {
-  floating,   ///< real numbers
+  floating,   ///< floats
   quantized,  ///< integers with scales
 };
 
@@ -180,11 +180,11 @@ struct ActivationCount {
   friend bool operator==(const ActivationCount&, const ActivationCount&) = default;
 };
 
-/// Real values that depend on an input: the inputs themselves, and what operations compute, where
-/// somebody reads it. What a `dequantize` gives back counts with the value that was quantized.
-/// Integers, and what is computed of shapes, are none.
+/// Float values that depend on an input: the inputs themselves, and what operations compute, where
+/// it is read. What a `dequantize` gives back counts with the value that was quantized. Integers,
+/// and what is computed of shapes, are none.
 ///
-/// One is quantized if it is codes; if all who read it quantize it; or if it comes of codes or goes
+/// One is quantized if it is codes; if all its readers quantize it; or if it comes of codes or goes
 /// to them through operations that hand on values as they are (a transpose, a maximum of a window).
 /// The result of an operation is quantized also where its one reader is a Relu or Clip whose result
 /// is: runtimes compute the two as one. `order`: topological. Linear.
@@ -199,10 +199,10 @@ struct PairingRuntimes {
   bool openvino = true;
 };
 
-/// In which orders the kernels of `runtimes` for this operation add neighbouring products of its
-/// operand `operand`, weights of shape `weight` that are codes of int8, with data of 8 bits: each
-/// order once. None: they sum in 32 bits, or compute real numbers. Any, for a product of the
-/// graph's own (`GraphView::operations`), whose kernel nobody knows. In axes of the operand.
+/// The orders in which the kernels of `runtimes` for this operation add neighbouring products of
+/// its operand `operand`, weights of shape `weight` that are codes of int8, with data of 8 bits:
+/// each order once. None: they sum in 32 bits, or compute in float. Any, for a product of the
+/// graph's own (`GraphView::operations`), whose kernel is not known. In axes of the operand.
 /// Observed in ONNX Runtime 1.23.2 and 1.32.0 and in OpenVINO 2026.4.1, on a processor with AVX2.
 [[nodiscard]] std::vector<PairOrder> pair_orders(NodeRef node, std::uint32_t operand,
                                                  const Shape& weight, PairingRuntimes runtimes);
@@ -241,10 +241,10 @@ struct PairedProduct {
 
 /// All of them, in the order of their nodes, that kernels of `runtimes` add two by two. Codes may
 /// lie behind conversions and moves; where the order of the weights is not known for that, any two
-/// that share a scale count. Data may be real numbers on 256 levels, as OpenVINO's are. Left out
-/// are products of two computed values, and operators that are codes themselves (QLinearConv and
-/// its like, MatMulInteger). Reads the weights, one at a time. Fails where that does. Several
-/// threads may call it.
+/// that share a scale count. Data may be floats on 256 levels, as OpenVINO's are. Left out are
+/// products of two computed values, and operators that are codes themselves (QLinearConv and its
+/// like, MatMulInteger). Reads the weights, one at a time. Fails where that does. Several threads
+/// may call it.
 [[nodiscard]] Expected<std::vector<PairedProduct>> find_paired_products(
     const GraphView& graph, PairingRuntimes runtimes = {});
 

@@ -15,7 +15,7 @@
 
 namespace quadrant::inline v0 {
 
-// What batch normalizations knew of the values that they made.
+// Moments of values, known from the batch normalizations that made them.
 
 /// Mean and standard deviation of each channel of a value, in the value's own unit. A batch
 /// normalization makes them: beta and |gamma|, if the data are those it was trained with.
@@ -194,8 +194,8 @@ struct Migration {
 
 // Bias correction without data: what quantized weights shift on average is taken off the bias.
 
-/// What a weight will be once it is quantized, as real numbers again: a constant of its shape, of
-/// float32 or float64. An empty constant: it is not quantized.
+/// What a weight will be once it is quantized, as floats again: a constant of its shape, of float32
+/// or float64. An empty constant: it is not quantized.
 using QuantizedWeight = FunctionRef<Expected<Constant>(Value weight)>;
 
 struct BiasCorrectionReport {

@@ -1,4 +1,4 @@
-// What makes a model ready for quantization.
+// Transforms that prepare a model for quantization.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +35,14 @@ struct Instrumentation {
   /// Values that share a key of `coupled_ref`, two at least, by the keys: QuantizeOptions's
   /// `couplings`.
   std::vector<std::vector<Value>> couplings;
-  /// Each `stats_ref`: nobody gathered its statistics (calibration/calibrate.hpp does).
+  /// Each `stats_ref`: its statistics were not gathered (calibration/calibrate.hpp does).
   std::vector<LeftAlone> ungathered;
   /// Each `coupled_ref` whose key no other value has.
   std::vector<LeftAlone> uncoupled;
 };
 
-/// Removes each `stats`, `stats_ref` and `coupled_ref`: who read its result reads its operand. What
-/// they said is the result.
+/// Removes each `stats`, `stats_ref` and `coupled_ref`: readers of its result read its operand.
+/// What they said is the result.
 ///
 /// Linear, but for the order of keys and names. The graph needs exclusive access; it stays as it
 /// was if this fails: `invalid_model` for attributes that `verify` refuses, and for a cycle.
@@ -53,7 +53,7 @@ struct Instrumentation {
 //   const_fake_quant(%x)  ->  dequantize(quantize(%x) : codes)
 //
 // From here on it is a model with explicit quantization, as other tools write it: casts may move,
-// methods/qdq_fusion.hpp makes operations on codes of it, and what has none stays real.
+// methods/qdq_fusion.hpp makes operations on codes of it, and what has none stays float.
 
 struct ConvertedFakeQuants {
   std::int64_t converted = 0;
@@ -64,8 +64,8 @@ struct ConvertedFakeQuants {
 
 /// Each `const_fake_quant`, and each `fake_quant` with constant bounds, becomes a `quantize` to
 /// numerics/fake_quant_type.hpp's type and a `dequantize`, which takes over the name; of a
-/// constant, a constant of codes, computed when it is read, and a `dequantize`. What nobody reads
-/// then goes. The interpreter computes the same bits before and after.
+/// constant, a constant of codes, computed when it is read, and a `dequantize`. What is then not
+/// read is removed. The interpreter computes the same bits before and after.
 ///
 /// Linear. The graph needs exclusive access. Errors: what a constant's file says when its bounds
 /// cannot be read, attributes that `verify` refuses; the graph is whole then.
@@ -116,10 +116,10 @@ struct FoldReport {
 ///   W <- W gamma / sqrt(var + epsilon),   b <- beta + (b - mean) gamma / sqrt(var + epsilon)
 ///
 /// (arXiv 1806.08342, section 3.2.2; also the premise of arXiv 1906.04721). All of a run is
-/// computed in double and rounded once, to the type of the weights, float32 or float64. The
-/// layer's result takes the name of the last operation that is folded, so that readers, graph
-/// outputs and statistics find it. A weight that others read too is copied; constants that nobody
-/// reads any more are erased. A matrix product without a bias gets an addition behind it.
+/// computed in double and rounded once, to the type of the weights, float32 or float64. The layer's
+/// result takes the name of the last operation that is folded, so that readers, graph outputs and
+/// statistics find it. A weight that others read too is copied; constants that are not read any
+/// more are erased. A matrix product without a bias gets an addition behind it.
 ///
 /// Moments are known:
 ///  - of a BatchNormalization: beta and |gamma|.

@@ -13,7 +13,7 @@ namespace quadrant::inline v0::openvino {
 /// on; what else there is stays.
 ///
 /// Replaces `dequantize` of a weight whose last blocks are shorter than the others, which OpenVINO
-/// refuses, by its real values; they are computed when they are written.
+/// refuses, by its float values; they are computed when they are written.
 ///
 /// Errors are those of reading scales and zero points.
 [[nodiscard]] Expected<void> use_plain_quantization(Graph& graph);

@@ -71,7 +71,7 @@ Expected<void> BudgetRun::take_smallest(const OptionTable& table) {
   if (fits(best_)) return {};
   return fail(
       ErrorCode::impossible,
-      fmt::format("{} cannot be met{}: the least that there is is {}", print_limit(),
+      fmt::format("{} cannot be met{}: the least possible is {}", print_limit(),
                   budget_.weight_error ? " by forms that keep each weight's errors so small" : "",
                   print_size(best_)));
 }

@@ -148,8 +148,8 @@ class Explainer {
     switch (analysis_.eligibility.cause(node, scheme)) {
       case EligibilityCause::eligible:
         return holds_reals(node)
-                   ? fmt::format("what '{}' computes stays in real numbers here", graph_.kind(node))
-                   : std::string("its results hold no real numbers");
+                   ? fmt::format("the result of '{}' stays float here", graph_.kind(node))
+                   : std::string("its results are not float");
       case EligibilityCause::already_quantized: {
         const ConstraintId given = analysis_.eligibility.given({node, 0});
         return given == float_form
@@ -466,10 +466,10 @@ class Explainer {
                            constraint(graph[choice.request].constraint), choice.gain.amount(),
                            choice.in_float.amount());
       case SelectionCause::loss:
-        return fmt::format("{} and what hangs together with it would be worth {}",
+        return fmt::format("{} and all that is quantized only with it would be worth {}",
                            constraint(graph[choice.request].constraint), choice.gain.amount());
       case SelectionCause::unused:
-        return "everyone who asked for it chose otherwise";
+        return "all operations that asked for it chose otherwise";
       case SelectionCause::coupled:
         return coupled(value);
       case SelectionCause::contradicted:
@@ -576,12 +576,12 @@ class Explainer {
       if (std::ranges::find(readers, reader) == readers.end()) readers.push_back(std::move(reader));
       if (readers.size() > shown) break;
     }
-    if (readers.empty()) return "nobody reads it";
+    if (readers.empty()) return "no operation reads it";
     std::ranges::sort(readers);
     const bool more = readers.size() > shown;
     if (more) readers.resize(shown);
     const std::string* const why = request_refusal(value.node);
-    return fmt::format("nobody asks for it in quantized form; it is read by {}{}{}{}{}",
+    return fmt::format("no operation requests it in quantized form; it is read by {}{}{}{}{}",
                        fmt::join(readers, ", "), more ? " and others" : "", readers_reasons(value),
                        why != nullptr ? "; its own operation does not either: " : "",
                        why != nullptr ? *why : "");

@@ -1,5 +1,5 @@
 // What schemes have in common whose forms came with the model, as `quantize` and `dequantize` in
-// it: codes go on where a `quantize` was, and are requantized by way of real numbers.
+// it: codes go on where a `quantize` was, and are requantized by way of floats.
 #pragma once
 
 #include "quadrant/engine/declare/method.hpp"

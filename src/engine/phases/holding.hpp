@@ -1,4 +1,4 @@
-// What the IR of a graph says to a form, where it says anything.
+// Whether the IR of a graph can hold a form, where it says so.
 #pragma once
 
 #include <optional>

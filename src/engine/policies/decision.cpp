@@ -54,7 +54,7 @@ class Availability final : public ForwardContext {
   [[nodiscard]] std::string why_not(std::string_view method) const {
     if (!refusal_.empty()) return refusal_;
     if (unasked_.empty()) return fmt::format("method {} offers nothing here", method);
-    return fmt::format("method {} offers {} here, which nobody asks for", method,
+    return fmt::format("method {} offers {} here, which no operation requests", method,
                        fmt::join(unasked_, " and "));
   }
   [[nodiscard]] std::span<const RequestId> offered() const noexcept { return offered_; }

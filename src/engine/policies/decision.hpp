@@ -19,7 +19,7 @@ class Decision {
   /// Decides every node in `order`, producers before users. `planned`, if there is one, has the
   /// request to select for each value, or no_request; otherwise the largest gain wins.
   void walk(const std::vector<NodeId>& order, const ValueMap<RequestId>* planned);
-  /// Gives back, users first, what nobody reads in a quantized form after all and what gains
+  /// Gives back, users first, what is not read in a quantized form after all and what gains
   /// nothing by itself. Whether there was any.
   [[nodiscard]] bool release_unused();
   /// Finds the conversions, and gives back whatever hangs together and is worth less than nothing.
@@ -40,7 +40,7 @@ class Decision {
   /// Decides everything as `labelling` says, whose labels are those of `model`. Values that stay
   /// float get the reasons of `walked`, except where it has no good ones.
   void adopt(const SelectionModel& model, const Labelling& labelling, const Selection& walked);
-  /// Gives back what was adopted and that nobody reads as it is made.
+  /// Gives back what was adopted and is not read as it is made.
   void release_adopted();
   /// The same selection, of which it is known what no decision exceeds.
   [[nodiscard]] static Selection with_bound(Selection selection, Gain bound);

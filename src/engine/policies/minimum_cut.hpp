@@ -20,7 +20,7 @@ struct CutSelection {
 /// Decides a component of `model` in which each value is floats or one form, or one of two forms
 /// with floats between them, and in which prices and needs all pull the same way: then it is worth
 /// most that `labelling` makes, but for one thing that a cut cannot see, that nothing is quantized
-/// for nobody. Empty where the component is not so. `around`: the decision elsewhere.
+/// for no reader. Empty where the component is not so. `around`: the decision elsewhere.
 ///
 /// Two labels: D. M. Greig, B. T. Porteous, A. H. Seheult: Exact maximum a posteriori estimation
 /// for binary images, Journal of the Royal Statistical Society B 51 (1989). Three in a row: Hiroshi

@@ -67,8 +67,8 @@ class SelectionModel {
   void add_values();
 
   /// Whether some value has so many forms and readers that tables would not have stayed small. Its
-  /// conversions are free then, and nobody has to read it as it is made: what is best here is a
-  /// bound, but may be worth less than it says.
+  /// conversions are free then, and no operation has to read it as it is made: what is best here is
+  /// a bound, but may be worth less than it says.
   [[nodiscard]] bool is_relaxed() const noexcept { return is_relaxed_; }
   [[nodiscard]] const FactorGraph& factors() const noexcept { return factors_; }
   /// What is there whatever is decided.

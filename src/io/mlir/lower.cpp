@@ -304,7 +304,7 @@ void Lowering::check_inputs() const {
     const Shape& shape = graph_.type({id}).shape;
     if (is_fixed(shape)) continue;
     failures::impossible(
-        fmt::format("an input of open extents, {}: MLIR is written of fixed ones alone",
+        fmt::format("an input of open extents, {}: MLIR is written only with fixed ones",
                     to_string(shape)),
         {.tensor = std::string(graph_.value_name({id}))}, Remedy::fix_shapes);
   }
@@ -317,7 +317,7 @@ void Lowering::compute(NodeRef node) {
     if (found == family.rules.end()) continue;
     for (std::uint32_t i = 0; i < graph_.result_count(node.id); ++i) {
       if (!is_fixed(node.type(i).shape)) {
-        impossible("a result of open extents, which only data tells");
+        impossible("a result of open extents, which depend on data");
       }
     }
     LoweredNode lowered(*this, node, family.precision);
@@ -376,7 +376,7 @@ void Lowering::run() {
     lower(graph_.ref(id));
   }
   if (!refusals_.empty()) {
-    impossible("what MLIR has no counterpart for: " + refusals_.text(), {}, refusals_.remedy());
+    impossible("MLIR has no counterpart for: " + refusals_.text(), {}, refusals_.remedy());
   }
   std::string results;
   std::string result_types;

@@ -6,7 +6,7 @@
 
 namespace quadrant::inline v0::onnx {
 
-/// Lets every operation that moves quantized 4-bit values move something else: the real values,
+/// Lets every operation that moves quantized 4-bit values move something else: the float values,
 /// dequantized in front (once for all readers) instead of behind; or, where somebody behind reads
 /// codes, the same codes in 8 bits. Both are exact, since dequantizing is elementwise and the
 /// parameters move with the codes. Transposes of constants stay from opset 21 on. Linear. Throws

@@ -45,7 +45,7 @@ Value kept_apart(Graph& graph, Value real);
 
 /// Of how many products of real data and codes, at most, ONNX Runtime makes a MatMulNBits, which
 /// rounds the data to 8 bits, in blocks, unless a session option says otherwise: those by constant
-/// matrices of 4 or 8 bits that nobody else reads, with a scale for the tensor, each column, or
+/// matrices of 4 or 8 bits that nothing else reads, with a scale for the tensor, each column, or
 /// blocks of at least 16 rows whose length is a power of two. 8 bits and scales not of blocks from
 /// 1.25 on. Some it fuses with others first. `graph` has the operators that are written. Linear.
 [[nodiscard]] std::int64_t count_rounded_products(const Graph& graph);

@@ -193,7 +193,7 @@ class PackingPass {
 
   [[nodiscard]] std::string reader_of(NodeId dequantize) const {
     const auto uses = graph_.uses(dequantize);
-    if (uses.empty()) return "nobody reads it";
+    if (uses.empty()) return "no operation reads it";
     const NodeId user = uses.front().user;
     if (graph_.kind(user) == ops::Output::kind) return "it is an output of the graph";
     return printable(fmt::format("'{}' reads it, which is no product of a matrix: {}",

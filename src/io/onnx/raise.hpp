@@ -15,7 +15,7 @@ namespace quadrant::inline v0::onnx {
 /// parameters are constants into a `dequantize` or `quantize`, and gives the codes their quantized
 /// types: constants, results of `quantize`, and what moves of these make. A Cast of the result to
 /// another float type becomes part of the `dequantize`, as what it expresses. Scales and zero
-/// points that nobody else reads leave the graph, unless there is more to them than contents.
+/// points that nothing else reads leave the graph, unless there is more to them than contents.
 ///
 /// Only what `restore_linear` makes as it was is raised; the rest stays what it is: scales that are
 /// not float32, zero, not finite or not of the type's `parameter_shape`; operators with further
@@ -32,7 +32,7 @@ enum class Restored : std::uint8_t { uniform, other };
 /// and attributes, in the same order, where the graph was not changed. What was changed is left to
 /// `lower_quantization` and `lower_small_floats`. Called for the other formats first, before
 /// anything is added to the graph, when scales and zero points of all get their places again;
-/// `has_weights`: their constants, too. The second call removes what nobody reads in the end.
+/// `has_weights`: their constants, too. The second call removes what is not read in the end.
 void restore_linear(Graph& graph, Restored which, bool has_weights = true);
 
 /// What a raised node remembers of its operator. All these names begin alike.

@@ -5,7 +5,7 @@
 
 namespace quadrant::inline v0::onnx {
 
-/// Erases `node` when nobody uses its results, then whatever only it has used, and so on. Graph
+/// Erases `node` when its results have no uses, then whatever only it has used, and so on. Graph
 /// inputs and outputs stay. Nodes that had no reader before are not looked for.
 void erase_unused(Graph& graph, NodeId node);
 

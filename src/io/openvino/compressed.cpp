@@ -79,7 +79,7 @@ bool is_of_columns(const Extents& codes, const Extents& parameter, std::size_t c
 }
 
 Output apart(LoweredNode& node, Output output) {
-  node.decomposed("real numbers are made of its weight first: OpenVINO reads such codes wrongly");
+  node.decomposed("its weight is dequantized first: OpenVINO reads such codes wrongly");
   return kept_apart(node, output);
 }
 

@@ -1,4 +1,4 @@
-// Weights of codes that OpenVINO's kernels read without making real numbers of them first.
+// Weights of codes that OpenVINO's kernels read without making floats of them first.
 #pragma once
 
 #include "io/openvino/lower.hpp"

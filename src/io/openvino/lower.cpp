@@ -584,7 +584,7 @@ void Lowering::run() {
   }
   for (const NodeId output : graph_.outputs()) lower(graph_.ref(output));
   if (!refusals_.empty()) {
-    impossible("what OpenVINO's IR has no counterpart for: " + refusals_.text());
+    impossible("OpenVINO's IR has no counterpart for: " + refusals_.text());
   }
   drop_unused();
   place_constants();

@@ -169,7 +169,7 @@ class Lowering {
   void lower_constant(NodeRef node);
   void lower_output(NodeRef node);
   void lower_carried(NodeRef node);
-  /// Layers that rules looked through, and whose results nobody else reads.
+  /// Layers that rules looked through, and whose results nothing else reads.
   void drop_unused();
   /// Of those that somebody reads, in the .bin file.
   void place_constants();

@@ -189,11 +189,11 @@ Net::Net(std::string_view xml) {
   const pugi::xml_parse_result parsed = document_.load_buffer(
       xml.data(), xml.size(), pugi::parse_default | pugi::parse_ws_pcdata_single);
   if (!parsed) {
-    invalid(fmt::format("no well-formed XML: {}", parsed.description()),
+    invalid(fmt::format("not well-formed XML: {}", parsed.description()),
             {.offset = static_cast<std::uint64_t>(parsed.offset)});
   }
   const pugi::xml_node net = document_.child("net");
-  if (!net) invalid("no IR: there is no element <net>");
+  if (!net) invalid("not an IR: there is no element <net>");
   version_ = net.attribute("version").as_int();
   if (version_ != 10 && version_ != 11) {
     invalid(

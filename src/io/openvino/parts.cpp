@@ -329,7 +329,7 @@ void check_other_axes(LoweredNode& node, std::int64_t axis) {
   if (indices.rank() != data.rank()) invalid("indices of another rank than the data");
   for (std::int64_t other = 0; other < data.rank(); ++other) {
     if (other != axis && !surely_equal(indices[other], data[other])) {
-      impossible("along another axis not as many indices as elements, or nobody knows");
+      impossible("along another axis, not as many indices as elements, or an unknown number");
     }
   }
 }

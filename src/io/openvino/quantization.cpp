@@ -182,7 +182,7 @@ void lower_quantize(LoweredNode& node) {
   const UniformType& type = *node.node().type().uniform();
   if (is_accumulator(type)) {
     if (!is_read_as_real(node.node())) impossible("codes of 32 bits");
-    node.decomposed("sums of products stay real numbers");
+    node.decomposed("sums of products stay float");
     node.alias(node.operand(0));
     return;
   }
@@ -307,7 +307,7 @@ void lower_dequantize(LoweredNode& node) {
   const std::int64_t extent = codes.shape[type.granularity.axis].value();
   const std::int64_t size = type.granularity.block_size;
   if (extent > size && extent % size != 0) {  // no shape of blocks broadcasts to that
-    node.decomposed("real numbers are made of its weight first: the last block is cut off");
+    node.decomposed("its weight is dequantized first: the last block is cut off");
     given.shape = parameter_shape(codes.shape, type.granularity);
     given.axis = type.granularity.axis;
     for (std::int64_t i = 0; i < extent; ++i) {

@@ -91,7 +91,7 @@ class RaisedLayer {
   /// `value` with these extents: a constant is another constant.
   [[nodiscard]] Value reshaped(Value value, const Shape& shape, std::string_view ending);
 
-  /// Names of attributes of <data> that nobody asked for.
+  /// Names of attributes of <data> that were not asked for.
   [[nodiscard]] std::vector<std::string> unread() const;
 
  private:
@@ -144,10 +144,10 @@ class Raising {
   Graph graph_;
   std::vector<std::vector<Value>> values_;  ///< of each layer, by output
   std::vector<std::vector<bool>> is_read_;  ///< by any other layer
-  std::vector<bool> is_converted_;          ///< by layer: nobody but Convert reads it
+  std::vector<bool> is_converted_;          ///< by layer: only Convert reads it
   std::unordered_map<Value, std::vector<std::string>> tensor_names_;
   std::vector<Value> named_;            ///< the keys of these, in the order of the file
-  std::vector<NodeId> looked_through_;  ///< not needed if nobody else reads them
+  std::vector<NodeId> looked_through_;  ///< not needed if nothing else reads them
   std::vector<std::string> layer_info_;
   std::unordered_set<std::string> carried_types_;  ///< each is reported once
   std::vector<std::string> input_shapes_;

@@ -106,7 +106,7 @@ void lower_hardmax(LoweredNode& node) {
 
 /// OpenVINO gives scores and a count, too.
 void lower_non_max_suppression(LoweredNode& node) {
-  if (!is_float(node.type(0).element)) invalid("boxes that are no real numbers");
+  if (!is_float(node.type(0).element)) invalid("boxes that are not float");
   LayerChain chain(node);
   const auto number_or = [&](std::size_t operand, double fallback) {
     return node.has(operand) ? chain.scalar(operand) : chain.number(fallback);

@@ -5,7 +5,7 @@
 
 namespace quadrant::inline v0::openvino_ir {
 
-/// What moves codes (Reshape, Transpose, Concat, ...) moves the real numbers instead, wherever all
+/// What moves codes (Reshape, Transpose, Concat, ...) moves the floats instead, wherever all
 /// who read it, be it behind other moves, dequantize the codes: these are dequantized in front,
 /// once for all.
 ///

@@ -26,7 +26,7 @@ enum class Scales : std::uint8_t {
 /// has a result of another shape where there are several scales, Reshape is not loaded where it
 /// joins their axis to others, reductions along their axis, or of one that is shifted, do not keep
 /// them apart, and a transposed convolution whose stride leaves pixels out, which is computed in
-/// real numbers, passes the scale of its first channel on. A convolution of groups that make
+/// floats, passes the scale of its first channel on. A convolution of groups that make
 /// several channels of one takes the zero point off wrongly.
 [[nodiscard]] Output real_operand(LoweredNode& node, std::size_t index,
                                   Scales scales = Scales::any);

@@ -50,7 +50,7 @@ void lower_transform(LoweredNode& node) {
   const bool is_inverse = node.attribute_or<std::int64_t>("inverse", 0) != 0;
   const bool is_half = node.attribute_or<std::int64_t>("onesided", 0) != 0;
   const std::int64_t parts = shape.rank() > 1 ? shape[shape.rank() - 1].value_or(0) : 0;
-  if (parts != 1 && parts != 2) impossible("real or complex numbers, which is not known");
+  if (parts != 1 && parts != 2) impossible("an operand that is not known to be real or complex");
   if (is_half && (is_inverse || parts == 2)) impossible("half of a transform of complex numbers");
   const bool has_operand = node.opset() >= 20;
   const auto listed = has_operand && node.has(2) ? node.known_list(2) : std::nullopt;

@@ -1,4 +1,4 @@
-// Codes to real numbers and back by arithmetic, where DEQUANTIZE and QUANTIZE do not know the
+// Codes to floats and back by arithmetic, where DEQUANTIZE and QUANTIZE do not know the
 // parameters: those of blocks, negative ones, and those that are computed.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What an operation without a counterpart is made of: operators on real numbers, one after the
+// What an operation without a counterpart is made of: operators on floats, one after the
 // other.
 #pragma once
 

@@ -50,7 +50,7 @@ File::File(std::vector<std::byte> bytes)
   if (bytes_->size() < smallest) invalid("too short for a TFLite model");
   if (bytes_->size() >= FLATBUFFERS_MAX_BUFFER_SIZE) invalid("more than 2 GiB");
   const auto* data = reinterpret_cast<const std::uint8_t*>(bytes_->data());
-  if (!schema::ModelBufferHasIdentifier(data)) invalid("no TFLite model: 'TFL3' is missing");
+  if (!schema::ModelBufferHasIdentifier(data)) invalid("not a TFLite model: 'TFL3' is missing");
   flatbuffers::Verifier verifier(data, bytes_->size(), deepest, most_tables);
   if (!schema::VerifyModelBuffer(verifier)) invalid("a damaged FlatBuffer");
   model_ = schema::GetModel(data);

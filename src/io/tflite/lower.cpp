@@ -202,8 +202,8 @@ TensorId Lowering::free_tensor(Value value, const Axes& axes, const Shape& shape
   const bool is_given = is_plain(axes) && is_read_by(value, ops::Output::kind);
   if (is_given || !has_dequantize(quantization)) {
     changed(graph_.ref(value.node),
-            is_given ? "written as real values: it is an output"
-                     : fmt::format("written as real values: TFLite has no DEQUANTIZE of {} by {}",
+            is_given ? "written as float: it is an output"
+                     : fmt::format("written as float: TFLite has no DEQUANTIZE of {} by {}",
                                    to_string(quantization.storage), groups_text(quantization)));
     const std::vector<float> numbers = reals(codes);
     return model_.add_constant(

@@ -51,7 +51,7 @@ class Lowering {
   [[nodiscard]] const Shape& ranked(Value value) const;
   /// Contents that are known; null for what is computed.
   [[nodiscard]] const Constant* constant(Value value) const noexcept;
-  /// The contents of a constant as real numbers, whether it holds codes or not.
+  /// The contents of a constant as floats, whether it holds codes or not.
   [[nodiscard]] std::vector<float> reals(Value value) const;
   [[nodiscard]] std::vector<double> exact_reals(Value value) const;
   /// Of a constant, or of integers that follow from shapes: `impossible` where the run alone tells.
@@ -60,7 +60,7 @@ class Lowering {
   [[nodiscard]] std::optional<IntegerList> open_integers(Value value) const {
     return integers_of(graph_, value, known_);
   }
-  /// Whether any order of axes is as good as another: constants, and their real values.
+  /// Whether any order of axes is as good as another: constants, and their float values.
   [[nodiscard]] bool is_free(Value value) const noexcept;
   [[nodiscard]] bool has_one_use(Value value) const noexcept;
 
@@ -74,7 +74,7 @@ class Lowering {
   /// A value that `is_free`, with the same elements in that shape; scales of channels lie along an
   /// axis that is the same in both.
   TensorId free_tensor(Value value, const Axes& axes, const Shape& shape);
-  /// The codes in blocks that `value` is the real values of, for an operator of kernel `code`;
+  /// The codes in blocks that `value` is the float values of, for an operator of kernel `code`;
   /// `no_tensor` where there are none that it takes.
   [[nodiscard]] TensorId blocks(Value value, const Axes& axes, BuiltinOperator code);
   [[nodiscard]] TensorId plain(Value value) {
@@ -143,7 +143,7 @@ class Lowering {
   [[nodiscard]] bool is_read_by(Value value, std::string_view kind) const;
   /// Has the node read codes as the plain integers that they are.
   void take_labels_off(NodeRef node);
-  /// Has the node compute on real values; gives the `quantize` nodes that have to follow it.
+  /// Has the node compute on float values; gives the `quantize` nodes that have to follow it.
   std::vector<NodeId> make_real(NodeRef node);
   /// Has the operands and results of the node share their parameters; gives what follows as above.
   std::vector<NodeId> unify(NodeRef node, const Rule& rule);
@@ -166,7 +166,8 @@ class Lowering {
   NodeId add_cast(Value operand, std::string_view ending, ElementType to);
   NodeId add_conversion(std::string_view kind, Value operand, std::string_view ending,
                         TensorType type);
-  /// The nodes that make `codes` of real values or of other codes; the last one's result are these.
+  /// The nodes that make `codes` of float values or of other codes; the last one's result are
+  /// these.
   std::vector<NodeId> add_quantize(Value from, TensorType codes);
   /// By index: the nodes that outputs depend on. Others are not written.
   [[nodiscard]] std::vector<bool> needed() const;

@@ -196,8 +196,8 @@ void Lowering::take_labels_off(NodeRef node) {
 }
 
 std::vector<NodeId> Lowering::make_real(NodeRef node) {
-  decomposed(node, fmt::format("{} computes on real values: TFLite has no kernel for these codes",
-                               node.kind()));
+  decomposed(
+      node, fmt::format("{} computes in float: TFLite has no kernel for these codes", node.kind()));
   for (std::uint32_t i = 0; i < node.operands().size(); ++i) {
     const Value codes = node.operand(i);
     if (codes.is_absent() || !type(codes).is_quantized()) continue;

@@ -95,7 +95,7 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
   // The file would say 1 of an extent that LiteRT holds the scales against.
   if (tensor->quantization && type.uniform()->granularity.kind == Granularity::Kind::axis &&
       !type.shape[type.uniform()->granularity.axis].is_known()) {
-    impossible("scales along an axis whose extent only the run tells");
+    impossible("scales along an axis whose extent is known only at run time");
   }
   bytes_ += bytes_of_entry;
   graph_->tensors.push_back(std::move(tensor));
@@ -175,10 +175,9 @@ void Model::check_data(BuiltinOperator code, TensorId id) const {
   const bool is_taken =
       is_code ? kernel.takes_codes(element, quantization->zero_point) : kernel.takes_plain(element);
   if (is_real || is_taken) return;
-  impossible(
-      fmt::format("{} has no kernel for {} of {}: compute on other integers, or on real numbers",
-                  schema::EnumNameBuiltinOperator(code), is_code ? "these codes" : "plain integers",
-                  to_string(element)));
+  impossible(fmt::format("{} has no kernel for {} of {}: compute on other integers, or in float",
+                         schema::EnumNameBuiltinOperator(code),
+                         is_code ? "these codes" : "plain integers", to_string(element)));
 }
 
 schema::OperatorT& Model::emit(OperatorKind kind, Tensors inputs, Tensors outputs) {

@@ -57,7 +57,7 @@ class Raising {
   }
   [[nodiscard]] std::int64_t rank(TensorId id) const { return type(id).shape.rank(); }
   [[nodiscard]] bool is_constant(TensorId id) const;
-  /// Whether any order of axes is as good as another: constants, and their real values.
+  /// Whether any order of axes is as good as another: constants, and their float values.
   [[nodiscard]] bool is_free(TensorId id) const;
   /// Whether the tensor has contents that are a short list of integers; which.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(TensorId id) const;
@@ -86,7 +86,7 @@ class Raising {
                 Attributes attributes = {});
   /// The tensor as int64, for an operation that takes no int32; `output` names it.
   [[nodiscard]] Value wide_integers(TensorId id, TensorId output);
-  /// `output` is the constant `source`, which holds codes or floats of 16 bits, as real numbers.
+  /// `output` is the constant `source`, which holds codes or floats of 16 bits, as floats.
   void dequantize_constant(TensorId output, TensorId source);
   /// `output` is the same as `value`.
   void alias(TensorId output, Value value, const Axes& axes);
@@ -118,7 +118,7 @@ class Raising {
   Graph graph_;
   std::vector<TensorType> types_;
   std::vector<std::vector<Form>> forms_;
-  std::unordered_map<TensorId, TensorId> stored_;  ///< constants, by the tensor of real numbers
+  std::unordered_map<TensorId, TensorId> stored_;  ///< constants, by the tensor of floats
   std::unordered_map<Value, Value> reals_;         ///< of `real_value`, by the codes
   std::uint64_t copied_ = 0;
 };

@@ -1,4 +1,4 @@
-// The real numbers that constants stand for.
+// The floats that constants stand for.
 #pragma once
 
 #include <memory>

@@ -175,7 +175,7 @@ void lower_dequantize_linear(Lowering& lowering, const NodeRef& node, const Rule
   const Shape shape = lowering.ranked(node.operand(0));
   lowering.settle(node.result(), ElementType::float32, shape);
   if (dequantize_constant(lowering, node)) {
-    lowering.changed(node, "codes with such parameters are written as real values");
+    lowering.changed(node, "codes with such parameters are written as float");
     return;
   }
   lowering.decomposed(node,

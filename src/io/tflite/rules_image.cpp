@@ -85,7 +85,7 @@ Resizing resized(const Lowering& lowering, const NodeRef& node, const Shape& sha
                                    : scales[i] == 1.0F;
     if (is_kept) continue;
     if (!given.is_known() || (has_sizes && !sizes[i].number)) {
-      impossible("sizes or an operand whose extents only the run tells");
+      impossible("sizes or an operand whose extents are known only at run time");
     }
     const std::int64_t from = given.value();
     const std::int64_t to = has_sizes ? *sizes[i].number : scaled_extent(from, scales[i]);

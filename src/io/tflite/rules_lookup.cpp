@@ -108,7 +108,7 @@ void lower_top(Lowering& lowering, const NodeRef& node, const Rule& rule) {
 void lower_one_hot(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const Value indices = node.operand(0);
   const TensorType type = lowering.type(indices);
-  if (!is_integer(type.element)) impossible("indices that are real numbers");
+  if (!is_integer(type.element)) impossible("indices that are float");
   const Shape shape = lowering.ranked(indices);
   const std::int64_t depth = single(lowering, node.operand(1));
   const std::int64_t axis =
@@ -319,7 +319,7 @@ void lower_triangle(Lowering& lowering, const NodeRef& node, const Rule& rule) {
   const std::int64_t columns = shape[shape.rank() - 1].value_or(-1);
   constexpr std::int64_t largest = std::int64_t{1} << 24U;
   if (rows < 0 || columns < 0 || saturating_multiply(rows, columns) > largest) {
-    impossible("matrices of extents that only the run tells");
+    impossible("matrices whose extents are known only at run time");
   }
   const std::int64_t k = node.operand(1).is_absent() ? 0 : single(lowering, node.operand(1));
   const bool is_upper = node.attribute_or<std::int64_t>("upper", 1) != 0;

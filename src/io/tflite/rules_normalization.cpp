@@ -128,7 +128,7 @@ void lower_group_normalization(Lowering& lowering, const NodeRef& node, const Ru
   }
   std::int64_t members = *channels / groups;
   for (std::int64_t axis = 2; axis < shape.rank(); ++axis) {
-    if (!shape[axis].is_known()) impossible("an image whose extents only the run tells");
+    if (!shape[axis].is_known()) impossible("an image whose extents are known only at run time");
     members *= shape[axis].value();
   }
   // Before opset 21 there is one number for each group.

@@ -1,5 +1,5 @@
-// Between real numbers and codes, and operators on codes, those of ONNX Runtime's domain among
-// them: their shapes are those of the operations on real numbers, with operands at other places.
+// Between floats and codes, and operators on codes, those of ONNX Runtime's domain among
+// them: their shapes are those of the operations on floats, with operands at other places.
 // https://onnx.ai/onnx/operators/onnx__QLinearConv.html,
 // https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md
 #pragma once

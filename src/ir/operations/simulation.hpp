@@ -1,4 +1,4 @@
-// Real numbers as if they were codes, and what is known of their ranges.
+// Floats as if they were codes, and what is known of their ranges.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Codes to real numbers.
+// Codes to floats.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the best code of each value gains, for a scale.
+// The gain of the best code of each value, for a scale.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Real numbers to codes, as fast as they come from memory; the same codes on every processor.
+// Floats to codes, as fast as they come from memory; the same codes on every processor.
 #pragma once
 
 #include <cstddef>

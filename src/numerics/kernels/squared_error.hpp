@@ -1,4 +1,4 @@
-// What a scale and a zero point cost.
+// The squared error of a scale and a zero point.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Tensors of real values as tensors of codes, and back.
+// Tensors of float values as tensors of codes, and back.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace quadrant::inline v0::interpreted {
 [[nodiscard]] Expected<Tensor> quantize_tensor(const Tensor& real, const Parameters& parameters,
                                                ElementType storage);
 
-/// The real values of such codes, by dequantize_value in float32, then rounded to `expressed`.
+/// The float values of such codes, by dequantize_value in float32, then rounded to `expressed`.
 [[nodiscard]] Expected<Tensor> dequantize_tensor(const Tensor& codes, const Parameters& parameters,
                                                  ElementType expressed);
 

@@ -1,4 +1,4 @@
-// Tensors of real values as tensors of codes, and back, where float32 and int32 are too narrow.
+// Tensors of float values as tensors of codes, and back, where float32 and int32 are too narrow.
 #pragma once
 
 #include "quadrant/ir/type.hpp"
@@ -13,7 +13,7 @@ namespace quadrant::inline v0::interpreted {
 /// otherwise. `real` are numbers of any type. Refuses a type that does not fit the shape.
 [[nodiscard]] Expected<Tensor> quantize_wide_tensor(const Tensor& real, const UniformType& type);
 
-/// The real values of such codes in the same precision, as the expressed type.
+/// The float values of such codes in the same precision, as the expressed type.
 [[nodiscard]] Expected<Tensor> dequantize_wide_tensor(const Tensor& codes, const UniformType& type);
 
 }  // namespace quadrant::inline v0::interpreted

@@ -116,7 +116,7 @@ Expected<Tensors> mod(const KernelCall& call) {
   }
   if (is_float(call.operand(0).element()) && call.opset() < 28) {
     return KernelCall::refuse(
-        "a modulus of real numbers: those need the attribute fmod = 1 before opset 28");
+        "a modulus of floats: those need the attribute fmod = 1 before opset 28");
   }
   return map_numbers(call, [](auto a, auto b) { return modulus(a, b); });
 }

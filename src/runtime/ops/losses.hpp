@@ -1,4 +1,4 @@
-// What training minimizes.
+// Losses: what training minimizes.
 #pragma once
 
 #include <array>

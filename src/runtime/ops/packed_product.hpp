@@ -14,7 +14,7 @@ namespace quadrant::inline v0::interpreted {
 /// The error that `what`, this tensor, is none for the operation.
 [[nodiscard]] tl::unexpected<Error> does_not_fit(std::string_view what, const Tensor& tensor);
 
-/// Writes row `row` of a weight as real numbers.
+/// Writes row `row` of a weight as floats.
 using UnpackRow = FunctionRef<void(std::int64_t row, std::span<float> out)>;
 
 /// `x` (float32, [..., columns]) times the transpose of a weight [rows, columns], plus `bias` (of

@@ -7,7 +7,7 @@ namespace quadrant::inline v0::interpreted {
 
 /// alpha A' B' + beta C. A `[..., M, K]` and B `[..., K, N]`, or with their last two axes swapped,
 /// have leading axes that broadcast; C, which may be absent, broadcasts to the result
-/// `[..., M, N]`. All are of one element type: real numbers, or integers of 32 or 64 bits, which
+/// `[..., M, N]`. All are of one element type: floats, or integers of 32 or 64 bits, which
 /// wrap around.
 struct Product {
   Tensor a;

@@ -1,4 +1,4 @@
-// Operations between real values and codes.
+// Operations between float values and codes.
 #pragma once
 
 #include <array>

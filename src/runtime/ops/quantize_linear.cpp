@@ -70,7 +70,8 @@ Expected<Tensors> dequantize_linear(const KernelCall& call) {
   const Tensor& codes = call.operand(0);
   const ElementType expressed = element_attribute(call, "output_dtype", call.operand(1).element());
   if (!is_float(expressed)) {
-    return KernelCall::refuse(fmt::format("real values of type {}", to_string(expressed)));
+    return KernelCall::refuse(
+        fmt::format("results of type {}, which is not float", to_string(expressed)));
   }
   QUADRANT_TRY(const Parameters parameters, parameters_of(call, codes.element()));
   QUADRANT_TRY(Tensor real, dequantize_tensor(codes, parameters, expressed));

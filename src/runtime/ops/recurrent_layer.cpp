@@ -34,7 +34,7 @@ Expected<void> read_extents(const KernelCall& call, RecurrentLayer& layer) {
   layer.x = call.operand(0);
   const Tensor& r = call.operand(2);
   if (layer.x.rank() != 3 || r.rank() != 3) {
-    return KernelCall::refuse(fmt::format("X [{}] and R [{}], where each is to have 3 axes",
+    return KernelCall::refuse(fmt::format("X [{}] and R [{}], where each must have 3 axes",
                                           to_string(layer.x.shape()), to_string(r.shape())));
   }
   layer.batch_first = call.attribute_or<std::int64_t>("layout", 0) != 0;

@@ -91,7 +91,7 @@ Expected<void> set_extents(const KernelCall& call, Axes& axes, const Integers& w
     return call.has(operand) && call.operand(operand).element_count() > 0;
   };
   if (given(2) == given(3)) {
-    return KernelCall::refuse("either scales or sizes are to be given, and not both");
+    return KernelCall::refuse("either scales or sizes must be given, and not both");
   }
   if (given(2)) {
     QUADRANT_TRY(const auto scales, reals_of(call.operand(2)));

@@ -94,13 +94,13 @@ const char* refuse_steep_leaky_relu(NodeRef node, const GivenForm& from, const G
 }
 
 const char* refuse_scaled_elu(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
-  return node.attribute_or("alpha", 1.0) == 1 ? nullptr : "the kernel knows alpha 1 alone";
+  return node.attribute_or("alpha", 1.0) == 1 ? nullptr : "the kernel supports alpha 1 only";
 }
 
 const char* refuse_edge_padding(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
   const auto mode = node.attribute_or<std::string>("mode", "constant");
   if (mode == "reflect") return nullptr;
-  if (mode != "constant") return "no kernel pads so";
+  if (mode != "constant") return "no kernel has this mode of padding";
   const auto value = known_number(node, 2, "value", 0);
   if (!value) return "the value that it pads with is computed";
   return std::isfinite(*value) ? nullptr : "no code stands for the value that it pads with";
@@ -146,7 +146,7 @@ const char* refuse_inner_axis(NodeRef node, const GivenForm& /*from*/, const Giv
   if (!shape.is_ranked()) return "the rank is not known";
   // Where the attribute is missing it is the last one, or, before opset 13, all from axis 1 on.
   const auto axis = normalize_axis(node.attribute_or<std::int64_t>("axis", -1), shape.rank());
-  return axis == shape.rank() - 1 ? nullptr : "the kernel works along the last axis alone";
+  return axis == shape.rank() - 1 ? nullptr : "the kernel works along the last axis only";
 }
 
 const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& /*to*/) {
@@ -154,12 +154,12 @@ const char* refuse_cubic(NodeRef node, const GivenForm& from, const GivenForm& /
   if (mode == "linear" && from.storage() == ElementType::int16) {
     return "the kernel's fractions are too short for codes of 16 bits";
   }
-  return mode == "nearest" || mode == "linear" ? nullptr : "no kernel resizes so";
+  return mode == "nearest" || mode == "linear" ? nullptr : "no kernel has this mode of resizing";
 }
 
 const char* refuse_places(NodeRef node, const GivenForm& /*from*/, const GivenForm& /*to*/) {
   const bool has_places = node.graph->result_count(node.id) > 1;
-  return has_places ? "no kernel tells the places of the largest" : nullptr;
+  return has_places ? "no kernel returns the places of the largest" : nullptr;
 }
 
 const char* refuse_dilated(NodeRef node, const GivenForm& from, const GivenForm& to) {

@@ -9,7 +9,7 @@
 namespace quadrant::inline v0::target_kernels {
 
 struct FixedResult {
-  float scale = 0;  ///< of a step, in real numbers; 0: the results have parameters of their own
+  float scale = 0;  ///< of a step, in floats; 0: the results have parameters of their own
   std::int64_t zero = 0;
   bool has_any_zero = false;  ///< the zero point may be another, of that scale
 

@@ -33,7 +33,7 @@ struct WeightTypes {
   Types shifted = 0;  ///< those of one scale whose zero point may be another than 0
 };
 
-/// Which constant weights in blocks a kernel takes beside real numbers, which it rounds to 8 bits,
+/// Which constant weights in blocks a kernel takes beside floats, which it rounds to 8 bits,
 /// each row by its own scale and zero point. Their scales are above zero, and float16.
 struct BlockWeights {
   Types codes = 0;
@@ -128,7 +128,7 @@ inline constexpr Room room_of_products{0.5, 1};
 /// What LiteRT 2.3.0's reference kernels compute; what is far off is excepted in litert_rules.hpp.
 /// What is not here either fails to load,
 /// stops the process or gives wrong numbers (many kernels take plain integers for codes, and then
-/// scale them by 0). Operators that are not here take real numbers alone.
+/// scale them by 0). Operators that are not here take floats alone.
 inline constexpr std::array kernels{
     LitertKernel{"ABS", i16 | i32, i8 | i16},
     LitertKernel{"ADD", i16 | i32 | i64, codes_16, two_operands, {}, {}, room_of_sums},
@@ -181,7 +181,7 @@ inline constexpr std::array kernels{
     LitertKernel{"PADV2", common_plain | b1, moved_codes},
     LitertKernel{"POW", i32, 0, two_operands},
     LitertKernel{"PRELU", 0, of_8_bits, two_operands},
-    // Real numbers to these codes, or codes to codes.
+    // Floats to these codes, or codes to codes.
     LitertKernel{"QUANTIZE", 0, codes_16 | shifted},
     LitertKernel{"RANGE", i32 | i64, 0, all_operands},
     LitertKernel{"REDUCE_MAX", common_plain, codes_16 | i32},
@@ -218,7 +218,7 @@ inline constexpr std::array kernels{
 
 }  // namespace litert
 
-/// One of real numbers alone for names that are not known.
+/// One of floats alone for names that are not known.
 [[nodiscard]] const LitertKernel& litert_kernel(std::string_view name) noexcept;
 
 }  // namespace quadrant::inline v0::target_kernels

@@ -16,7 +16,7 @@ namespace quadrant::inline v0::target_kernels::litert {
 
 using enum ParameterFamily;
 
-// What the compiler names where a row is wrong; nobody calls them.
+// What the compiler names where a row is wrong; they are never called.
 void no_kernel_has_this_name();
 void no_kernel_takes_what_is_excepted();
 void an_exception_needs_a_reason();

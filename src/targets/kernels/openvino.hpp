@@ -26,7 +26,7 @@ enum class PrecisionFamily : std::uint8_t {
   clamp,       ///< limits
   same,        ///< the codes as they are
   concat,      ///< the codes as they are, side by side
-  float_cast,  ///< the codes as they are, of other real numbers
+  float_cast,  ///< the codes as they are, of other floats
 };
 
 /// One operation of a target.
@@ -103,7 +103,7 @@ inline constexpr LowPrecisionProfile gpu{bytes, i8, gpu_rules};
 inline constexpr LowPrecisionProfile generic{all, all, generic_rules};
 
 /// How the factor of a product of two computed matrices is encoded. Kernels take u8 and i8, neither
-/// with a zero point (seen in release 2026.4): all other pairs are real numbers.
+/// with a zero point (seen in release 2026.4): all other pairs are floats.
 struct MatrixFactor {
   EncodingSymmetry symmetry = EncodingSymmetry::symmetric;
   /// Of codes of 8 bits, where two products meet in 16: with 7 in one factor their sum stays there.

@@ -175,7 +175,7 @@ output(%c)
 )");
   CHECK(error.code == ErrorCode::impossible);
   CHECK(error.message ==
-        "what MLIR has no counterpart for: onnx.Hardmax ('a'); onnx.LpNormalization ('c')");
+        "MLIR has no counterpart for: onnx.Hardmax ('a'); onnx.LpNormalization ('c')");
 }
 
 TEST_CASE("what ONNX Runtime calls by a name of its own is written as what ONNX calls it") {

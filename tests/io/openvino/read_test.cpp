@@ -292,8 +292,8 @@ TEST_CASE("a Result that another layer reads is what it was given") {
 }
 
 TEST_CASE("files that are no IR are refused, and the message says where") {
-  CHECK(says(error_of(""), "no well-formed XML"));
-  CHECK(says(error_of("<net"), "no well-formed XML"));
+  CHECK(says(error_of(""), "not well-formed XML"));
+  CHECK(says(error_of("<net"), "not well-formed XML"));
   CHECK(says(error_of("<a/>"), "there is no element <net>"));
   CHECK(says(error_after("version=\"11\"", "version=\"7\""), "version '7'"));
   CHECK(says(error_after("<layer id=\"2\"", "<layer id=\"two\""), "node 'c'"));

@@ -37,7 +37,7 @@ output(%q)
              "MAXIMUM", "MINIMUM", "CAST"});
 }
 
-TEST_CASE("constants of blocks are written as real values") {
+TEST_CASE("constants of blocks are written as float") {
   TfliteWriteReport report;
   schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<1x4x!quant.uniform<i8:f32, 0.5>> = input()
@@ -50,7 +50,7 @@ output(%y)
   CHECK(report.changed.size() == 1);
 }
 
-TEST_CASE("blocks of 4 bits that are transposed are written as real values, too") {
+TEST_CASE("blocks of 4 bits that are transposed are written as float, too") {
   schema::ModelT model = model_of(bytes_of(graph_of(R"(graph {}
 %x: tensor<1x4xf32> = input()
 %c: tensor<2x4x!quant.uniform<i4:f32:{1:2}, {0.5, 1.0, 2.0, 4.0}>> = constant() [1, 2, 3, 4, 5, 6, 7, -8]

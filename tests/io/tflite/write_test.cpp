@@ -458,7 +458,7 @@ TEST_CASE("codes of several scales along an open extent are refused") {
 output(%y)
 )"));
   REQUIRE_FALSE(bytes.has_value());
-  CHECK(bytes.error().message.find("scales along an axis whose extent only the run tells") !=
+  CHECK(bytes.error().message.find("scales along an axis whose extent is known only at run time") !=
         std::string::npos);
 }
 
@@ -471,7 +471,8 @@ TEST_CASE("two unknown extents are not taken for the same") {
 output(%y)
 )"));
   REQUIRE_FALSE(bytes);
-  CHECK(bytes.error().message.find("whose extents only the run tells") != std::string::npos);
+  CHECK(bytes.error().message.find("whose extents are known only at run time") !=
+        std::string::npos);
 }
 
 TEST_CASE("plain codes are labelled") {

@@ -169,11 +169,11 @@ TEST_CASE("kernels with a fixed result: what is asked for, or requantized where 
 TEST_CASE("who reads the result decides: outputs, other readers, several quantizes") {
   const std::string add = "%y: tensor<1x2x4x4xf32> = add(%x, %z)\n";
   const std::vector<std::pair<std::string, std::string>> refused{
-      {"output(%y)", "the real result is an output of the model"},
+      {"output(%y)", "its float result is an output of the model"},
       {"%e: tensor<1x2x4x4xf32> = onnx.Erf(%y)\noutput(%e)",
-       "its result is read in real numbers, and not quantized"},
+       "its result is read as float, and not quantized"},
       {"%o: tensor<1x2x4x4x!quant.uniform<i8:f32, 0.7>> = quantize(%y)\noutput(%o)",
-       "those who read its result quantize it differently"},
+       "the readers of its result quantize it differently"},
   };
   for (const auto& [reader, reason] : refused) {
     CAPTURE(reader);

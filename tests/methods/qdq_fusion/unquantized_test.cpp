@@ -76,19 +76,19 @@ TEST_CASE("nothing is missing where every tensor passes through a fake_quant: al
 
 TEST_CASE("what passes through no fake_quant is named, and computed in real numbers") {
   const Outcome data = outcome_of({.data = false});
-  CHECK(data.missing == "x: conv 'c' reads it in real numbers; ");
+  CHECK(data.missing == "x: conv 'c' reads it as float; ");
   CHECK(data.on_codes == "onnx.MaxPool conv ");
 
   const Outcome weight = outcome_of({.weight = false});
-  CHECK(weight.missing == "v: conv 'q' reads it in real numbers; ");
+  CHECK(weight.missing == "v: conv 'q' reads it as float; ");
   CHECK(weight.on_codes == "conv onnx.Relu onnx.MaxPool ");
 
   const Outcome result = outcome_of({.result = false});
-  CHECK(result.missing == "q: the real result is an output of the model; ");
+  CHECK(result.missing == "q: its float result is an output of the model; ");
   CHECK(result.on_codes == "conv onnx.Relu onnx.MaxPool ");
 
   const Outcome between = outcome_of({.between = false});
-  const std::string why = ": its result is read in real numbers, and not quantized; ";
+  const std::string why = ": its result is read as float, and not quantized; ";
   CHECK(between.missing == "c" + why + "r" + why + "p" + why);
   CHECK(between.on_codes == "");
 }

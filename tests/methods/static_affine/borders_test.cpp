@@ -69,7 +69,7 @@ TEST_CASE("static_affine: inputs and outputs are real values, or codes, as the o
       CHECK(result.graph.value_name({result.graph.inputs()[0]}) == "x");
       CHECK(result.graph.value_name(result.graph.operands(result.graph.outputs()[0])[0]) == "y");
       if (!at_inputs) {
-        CHECK(test::reason(model.graph, result, "x") == "the model's inputs stay real values");
+        CHECK(test::reason(model.graph, result, "x") == "the model's inputs stay float");
       }
     }
   }
@@ -100,7 +100,7 @@ TEST_CASE("static_affine: an input of integers stays what it is") {
   options.statistics = test::statistics_of({{"rows", -1, 1}, {"y", -2, 2}});
   const QuantizeResult result = test::quantized(model.graph, options, test::by_operands());
   CHECK(type_name(input_type(result.graph)) == "i64");
-  CHECK(test::reason(model.graph, result, "indices") == "it holds no real numbers");
+  CHECK(test::reason(model.graph, result, "indices") == "it is not float");
   CHECK(planned(result, "rows") == "activation i8");
   CHECK(type_name(output_type(result.graph)) == "i8 codes");
 }

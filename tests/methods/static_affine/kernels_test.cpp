@@ -100,7 +100,7 @@ TEST_CASE("static_affine for OpenVINO: what it computes in real numbers is not m
     options.statistics = model.statistics();
     const QuantizeResult result = test::quantized(model.graph, options, test::by_operands());
     // Its result is quantized for the product behind it, from real numbers.
-    CHECK(test::reason(model.graph, result, "made") == "OpenVINO computes it in real numbers");
+    CHECK(test::reason(model.graph, result, "made") == "OpenVINO computes it in float");
     CHECK(test::type_of_codes(result.graph, "made") != nullptr);
   }
 }

@@ -109,7 +109,8 @@ TEST_CASE("static_affine: a product whose result nobody asks for says why it mak
     return test::reason(model.graph, quantized_when_seen(model, {}, except), "last");
   };
   const std::string nobody =
-      "nobody asks for it in quantized form; it is read by output (operand 0); its own operation "
+      "no operation requests it in quantized form; it is read by output (operand 0); its own "
+      "operation "
       "does not either: ";
   CHECK(reason_without({.unseen = "last"}) == nobody + std::string(unknown));
   CHECK(reason_without({.broken = "last"}) == nobody + std::string(non_finite));
@@ -171,7 +172,7 @@ TEST_CASE("static_affine: constants say why they are no codes") {
   model.output(model.add("reshape", {four_channel_conv(model, joined), shape}, "formed"));
   const QuantizeResult result = quantized_when_seen(model);
   CHECK(test::reason(model.graph, result, "empty") == "it is empty");
-  CHECK(test::reason(model.graph, result, "integers") == "it holds no real numbers");
+  CHECK(test::reason(model.graph, result, "integers") == "it is not float");
 }
 
 TEST_CASE("static_affine: a weight without the axis that is asked for") {
@@ -215,10 +216,9 @@ TEST_CASE("static_affine: integers that are computed hold no real numbers") {
   options.quantized_inputs = true;
   options.quantized_outputs = true;
   const QuantizeResult result = quantized_when_seen(model, options);
-  CHECK(test::reason(model.graph, result, "sum") == "its results hold no real numbers");
-  CHECK(StaticAffine(options).refusal(model.graph, sum) ==
-        std::string_view("it holds no real numbers"));
-  CHECK(test::reason(model.graph, result, "given") == "it holds no real numbers");
+  CHECK(test::reason(model.graph, result, "sum") == "its results are not float");
+  CHECK(StaticAffine(options).refusal(model.graph, sum) == std::string_view("it is not float"));
+  CHECK(test::reason(model.graph, result, "given") == "it is not float");
 }
 
 // An operation of somebody else, whose methods come on top of the scheme's.

@@ -109,7 +109,7 @@ TEST_CASE("static_affine: recurrent weights are float unless codes are asked for
     CHECK(result.analysis.plan.values.empty());
     CHECK(test::reason(model.graph, result, "y") == "recurrent layers compute in float");
     CHECK(test::reason(model.graph, result, "w") ==
-          "nobody asks for it in quantized form; it is read by " + std::string(layer.kind) +
+          "no operation requests it in quantized form; it is read by " + std::string(layer.kind) +
               " (operand 1); 'y' does not: recurrent layers compute in float");
   }
 }

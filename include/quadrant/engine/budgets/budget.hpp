@@ -1,4 +1,4 @@
-// What there is to decide under a budget: weights, and what each can be.
+// Budgets: the weights of a graph, the forms that each can have, and the best plan.
 #pragma once
 
 #include <cstdint>
@@ -53,14 +53,15 @@ struct BudgetItem {
 [[nodiscard]] Plan plan_of(std::span<const BudgetItem> items,
                            std::span<const std::uint32_t> options, const Registry& registry);
 
-// Budgets: so many bytes, so many bits a weight, or so much error, and the best that can be had
-// for it from the schemes of a run.
+// Budgets: limits for bytes, for bits per weight, or for the error, and the best plan within them
+// from the schemes of a run.
 //
 //   BudgetStudy::make      what each weight can be, and what that takes and costs
 //   BudgetStudy::frontier  the best there is for every size
 //   BudgetStudy::meet      the plan for one budget
 
-/// What a plan comes to when it is followed. Errors are relative noise power, noise / signal.
+/// The size and the errors that result from a plan. Errors are relative noise power, noise /
+/// signal.
 struct PlanFigures {
   std::uint64_t file_bytes = 0;  ///< of everything that would be written
   /// Of these, contents of weights: floats, or codes, scales and zero points. Empty: as schemes
@@ -71,14 +72,14 @@ struct PlanFigures {
   double output_error = 0;  ///< at the output that has most; 0 where it was not asked for
 };
 
-/// What of the figures is wanted; weights' errors always are.
+/// Which of the figures are wanted; errors of weights always are.
 struct MeterScope {
   bool file = true;      ///< bytes
   bool outputs = false;  ///< errors at the outputs, where there are samples
 };
 
-/// Follows plans and measures what comes out: what the engine itself cannot, since it knows no
-/// files and runs no models.
+/// Follows plans and measures the results. The engine itself cannot, since it knows no files and
+/// runs no models.
 class PlanMeter {
  public:
   PlanMeter() = default;
@@ -146,7 +147,7 @@ struct BudgetStudyOptions {
 };
 
 /// The items of a graph with what each option takes and costs. Refers to the registry's methods and
-/// to the meter. Errors are held to add up; what is not so is found by measuring what was chosen.
+/// to the meter. Errors are assumed to add up; measuring the choice shows where they do not.
 class BudgetStudy {
  public:
   /// Measures each option alone, and each scheme for all. Where nothing can be quantized, there are

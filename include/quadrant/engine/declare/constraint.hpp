@@ -1,5 +1,6 @@
-// What is asked of a value, the states that it goes through, and the reasons why not.
+// Constraints on values, the states that values go through, and reasons for refusals.
 #pragma once
+
 #include <array>
 #include <compare>
 #include <concepts>
@@ -20,7 +21,7 @@
 
 namespace quadrant::inline v0 {
 
-// The texts by which methods say why not, which may be made while they run.
+// Reasons that methods give for refusals; the texts may be made at run time.
 
 /// Keeps texts, each once: a million nodes have few reasons. The pointers stay good while it lives.
 class Reasons {
@@ -42,7 +43,7 @@ enum class State : std::uint8_t {
   Unquantized,  ///< float throughout
   Quantizable,  ///< some quantization of the parents would allow it (phases 1 and 2)
   ToQuantize,   ///< selected (between phases 3 and 4)
-  Quantized,    ///< rewritten (phase 4), or quantized before we came
+  Quantized,    ///< rewritten (phase 4), or quantized in the model as given
   Consumer,     ///< made by a node that benefits from quantized operands; itself float
 };
 

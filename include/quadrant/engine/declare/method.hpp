@@ -48,7 +48,7 @@ class EligibilityContext : public FactsContext {
 class PossibilityContext {
  public:
   virtual ~PossibilityContext() = default;
-  /// How many constraints the value may hold; empty: any that somebody asks for.
+  /// How many constraints the value may hold; empty: any that is requested.
   [[nodiscard]] virtual std::optional<std::size_t> count(Value value) const noexcept = 0;
   [[nodiscard]] virtual const void* get(Value value, std::size_t index) const noexcept = 0;
   virtual void add(const void* constraint) = 0;
@@ -183,7 +183,7 @@ class Possibilities {
  public:
   explicit Possibilities(PossibilityContext& context) noexcept : context_(&context) {}
 
-  /// Empty where the value may hold any constraint that somebody asks for.
+  /// Empty where the value may hold any constraint that is requested.
   [[nodiscard]] std::optional<std::size_t> count(Value value) const noexcept {
     return context_->count(value);
   }
@@ -210,7 +210,7 @@ class Asks {
 
   /// callback: the wanted constraint holds if all of `needs` hold, which are read as codes; other
   /// operands are read in float. Several alternatives: if one of them holds. `gain`: what the node
-  /// itself is better off.
+  /// itself gains.
   void alternative(std::span<const Need> needs, Gain gain = {}) { add(needs, gain); }
   void alternative(std::initializer_list<Need> needs, Gain gain = {}) {
     add({needs.begin(), needs.size()}, gain);
@@ -247,8 +247,8 @@ class Asks {
   void take_all(std::initializer_list<Need> needs, std::optional<Gain> gain = std::nullopt) {
     take_all(std::span(needs.begin(), needs.size()), gain);
   }
-  /// request: the node would make its own results so, whoever reads them: `callback` says how, and
-  /// what that is worth.
+  /// request: the node would make its own results in this form, whatever reads them: `callback`
+  /// says how, and what that is worth.
   void produce(const C& constraint) { collector_->produce(&constraint); }
 
   /// Neither: says why, for explain. The text is copied.
@@ -291,7 +291,7 @@ class Offers {
   [[nodiscard]] const Facts* shared() const noexcept {
     return context_->shared<Facts>();
   }
-  /// One that nobody asked for is not taken; where no other is offered, explain names it.
+  /// A constraint that was not requested is not taken; where no other is offered, explain names it.
   void offer(const C& constraint, std::uint32_t result = 0) {
     context_->offer(result, &constraint);
   }
@@ -393,7 +393,7 @@ class ParameterizedMethod : public Method<Declaration> {
 namespace detail {
 
 /// Refuses a method class with a hook of another type, which hides the engine's when it is not
-/// marked `override`: nobody would call it.
+/// marked `override`: the engine would never call it.
 template <class M>
 constexpr void check_hooks() {
   using C = typename M::Constraint;

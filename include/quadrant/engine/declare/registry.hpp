@@ -136,8 +136,8 @@ struct ParametersOf {
 
 }  // namespace detail
 
-/// What the body of QUADRANT_METHODS calls. It also adds methods of your own to a scheme that has
-/// its list already:
+/// The functions that the body of QUADRANT_METHODS calls. It also adds methods of your own to a
+/// scheme that has its list already:
 ///
 ///     RegistryBuilder builder = RegistryBuilder::of(WeightOnly());
 ///     WeightOnly::Registration(builder).add<MyMethod>();

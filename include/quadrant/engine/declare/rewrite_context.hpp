@@ -1,4 +1,4 @@
-// What methods and schemes change a graph with, in phase 4.
+// How methods and schemes change a graph in phase 4.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace quadrant::inline v0 {
 
 struct Decided;  // quadrant/engine/phases/rewriting.hpp
 
-/// What rewriters, `leave`, `enter` and `convert` work with. It speaks of the forms of their own
+/// The context of rewriters, `leave`, `enter` and `convert`. It shows the forms of their own
 /// scheme; those of others, where several run, are floats to them.
 class RewriteContext {
  public:
@@ -83,10 +83,10 @@ class RewriteContext {
   /// Adds a constant and returns it.
   [[nodiscard]] Expected<Value> emit_constant(std::string name, Constant contents,
                                               Quantization quantization = {});
-  /// `made` takes the place of `value`, a result of the node at hand, for all who read it.
+  /// `made` takes the place of `value`, a result of the node at hand, for all its readers.
   [[nodiscard]] Expected<void> replace(Value value, Value made);
   /// The same, and `made` is called as `value` was, which has `suffix` behind its name from now on:
-  /// whoever refers to it by name finds `made`.
+  /// references by name find `made`.
   [[nodiscard]] Expected<void> take_place(Value value, Value made, std::string_view suffix);
   /// What stands in the place of `value` by now.
   [[nodiscard]] Value current(Value value) const;

@@ -76,7 +76,7 @@ struct ConversionOf : FormChange {
   [[nodiscard]] const C* to() const noexcept { return static_cast<const C*>(after.constraint); }
 };
 
-/// What parameters are asked for: those of form `constraint`, which all of `members` share.
+/// A request for parameters: those of form `constraint`, which all of `members` share.
 template <class C>
 struct ParameterQuery {
   const GraphView* graph = nullptr;
@@ -111,7 +111,7 @@ struct ParameterQuery {
 ///     /// cannot be had; but floats always can, then at no cost. By default the gain model's
 ///     /// `of_conversion`, for conversions whose hook the scheme has.
 ///     std::optional<Gain> price(const ConversionOf<C>& conversion, const GainModel& gains) const;
-///     /// The form that a value was in before we came; empty: not one of this scheme's.
+///     /// The form that a value had in the model as given; empty: not one of this scheme's.
 ///     std::optional<C> recognize(const TensorType& type) const;
 ///     /// The element type of codes of form `form`, for gain models that want to know.
 ///     ElementType storage_type(const C& form) const;
@@ -136,7 +136,7 @@ class Scheme {
   [[nodiscard]] virtual Expected<void> check() const { return {}; }
 
   /// Adds what turns `quantized` into float and returns the float value. Called at most once for
-  /// each value; all who need float share the result.
+  /// each value; all readers of floats share the result.
   [[nodiscard]] virtual Expected<Value> leave(Value quantized, RewriteContext& context) const = 0;
 
   // The optional hooks, without types.

@@ -1,5 +1,5 @@
-// What quantizing is worth: integers, so that sums do not depend on their order, and the models
-// that produce them.
+// Gains, what quantizing is worth: integers, so that sums do not depend on their order, and the
+// models that produce them.
 #pragma once
 
 #include <compare>
@@ -29,7 +29,7 @@ class ErrorTable {
  public:
   /// `error`: not below zero; what is not finite, or too large to add up, counts as `most`.
   void set(std::string_view value, std::string_view scheme, double error);
-  /// Empty: nobody said.
+  /// Empty: not known.
   [[nodiscard]] std::optional<double> find(std::string_view value, std::string_view scheme) const;
   [[nodiscard]] std::size_t size() const noexcept { return errors_.size(); }
   /// Of each value the largest error, added up: no decision has more.
@@ -53,7 +53,7 @@ class ErrorTable {
   std::map<std::pair<std::string, std::string>, double, Less> errors_;
 };
 
-// What a machine with a runtime on it does in a nanosecond: what LatencyGain predicts with.
+// Hardware profiles: the rates of a machine with a runtime, by which LatencyGain predicts times.
 
 /// Numbers of one machine, one runtime and one thread. `scripts/measure_hardware.py` finds them.
 struct HardwareProfile {
@@ -95,8 +95,7 @@ struct HardwareNumber {
 /// All of them, in the order of the struct.
 [[nodiscard]] std::span<const HardwareNumber> hardware_numbers();
 
-/// What numbers other than 0 lie between: wide enough for any machine, and such that no time
-/// overflows.
+/// Bounds for numbers other than 0: wide enough for any machine, and such that no time overflows.
 inline constexpr double least_hardware_number = 1e-6;
 inline constexpr double most_hardware_number = 1e9;
 
@@ -185,7 +184,7 @@ struct Storing {
   StorageChange change{};
 };
 
-/// A change of form that someone would like.
+/// A change of form that a gain model is asked about.
 struct FormChange {
   const GraphView* graph = nullptr;
   Value value{};
@@ -207,17 +206,17 @@ class GainModel {
   virtual ~GainModel() = default;
 
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-  /// What one is one of: `consumed operands`, `bytes`.
+  /// The unit: `consumed operands`, `bytes`.
   [[nodiscard]] virtual std::string_view unit() const noexcept = 0;
   /// Worth of a consumer having an operand quantized, or computing on its codes.
   [[nodiscard]] virtual Gain of_operand(const OperandReading& reading) const = 0;
   /// Worth of storing a value quantized: counted once, however many consumers it has.
   [[nodiscard]] virtual Gain of_storage(const Storing& storing) const = 0;
-  /// Worth of changing the form of a value, once for all who read the new form: a cost, so not
+  /// Worth of changing the form of a value, once for all readers of the new form: a cost, so not
   /// above zero. The default is free.
   [[nodiscard]] virtual Gain of_conversion(const FormChange& /*change*/) const { return Gain{}; }
-  /// What the graph takes in floats, which gains are taken off; empty where the model does not
-  /// know.
+  /// The cost of the graph in float, from which gains are subtracted; empty where the model does
+  /// not know.
   [[nodiscard]] virtual std::optional<Gain> in_float(const GraphView& /*graph*/) const {
     return std::nullopt;
   }
@@ -262,14 +261,14 @@ class OperationsGain final : public GainModel {
 
 // Bytes saved, error avoided and nanoseconds saved, weighed against one another.
 
-/// What things are worth beside one another, in any unit; not below zero.
+/// What bytes, errors and nanoseconds are worth, in any common unit; not below zero.
 struct TradeWeights {
   double byte = 1;        ///< a byte saved
   double error = 0;       ///< an error of 1 (`ErrorTable`) avoided
   double nanosecond = 0;  ///< what one unit of the model `time` is worth
 };
 
-/// What all decisions stay below, so that amounts can be integers that add up without overflow.
+/// Upper bounds for all decisions, so that amounts can be integers that add up without overflow.
 struct TradeTotals {
   std::uint64_t bytes = 0;       ///< of all values that may be quantized, in float
   std::uint64_t seconds = 3600;  ///< of one run of the model
@@ -316,7 +315,7 @@ class TradeGain final : public GainModel {
 /// of neighbours; what fits the cache is there. Extents that are not known count as `ir/work.hpp`
 /// has them.
 ///
-/// Who saves what, so that nothing counts twice:
+/// Which operation saves what, so that nothing counts twice:
 ///
 /// - An operation that computes on codes and makes codes saves its time on floats less that on
 ///   codes. Products need both factors: each has a half, but where the second is a constant, the
@@ -329,8 +328,8 @@ class TradeGain final : public GainModel {
 /// - Everything else that reads floats saves nothing.
 /// - A conversion takes overhead + max(time of moving its bytes, elements / rate).
 /// - But a dequantize of a constant is free where the profile says that it is computed when the
-///   model is loaded, or where all who read it are such products.
-/// - Storing saves no time: whoever reads the codes reads fewer bytes, and gains that.
+///   model is loaded, or where all its readers are such products.
+/// - Storing saves no time: readers of the codes read fewer bytes, and gain that.
 ///
 /// Codes of a type that the scheme does not tell count as 8 bits; wider ones are computed on at the
 /// rate of floats. The unit is 1 ns: what is smaller is far below the overhead of any operation.

@@ -19,15 +19,15 @@
 namespace quadrant::inline v0 {
 
 /// Nodes that a user, or the data, excludes, each with the reason. A vetoed node's results stay
-/// float and it asks for nothing. Others may still have its results quantized for themselves (a
-/// scheme's `enter`).
+/// float and it asks for nothing. Its readers may still have its results quantized for themselves
+/// (a scheme's `enter`).
 using Vetoes = std::unordered_map<NodeId, std::string>;
 
 /// The same for one scheme of several, by its name in the run.
 using SchemeVetoes = std::map<std::string, Vetoes, std::less<>>;
 
-/// Values that stay float, whoever reads them, each with the reason: they are not made in codes,
-/// nor quantized for those who would read codes. Their node may still read codes itself.
+/// Values that stay float for all their readers, each with the reason: they are neither made in
+/// codes nor quantized for readers of codes. Their node may still read codes itself.
 using ValueVetoes = std::unordered_map<Value, std::string>;
 
 /// Why `scheme` must leave the node alone, or null: a reason that holds for every scheme comes
@@ -67,7 +67,7 @@ class Eligibility {
                                                  std::uint32_t scheme = 0) const noexcept {
     return schemes_[scheme].methods[node.index];
   }
-  /// Whether the value is vetoed for all who read it.
+  /// Whether the value is vetoed for all its readers.
   [[nodiscard]] bool stays_float(Value value) const noexcept {
     return staying_float_.contains(value);
   }

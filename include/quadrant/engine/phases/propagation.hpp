@@ -1,4 +1,4 @@
-// Phase 2: requests travel from those who gain to those who can give.
+// Phase 2: requests travel from consumers to producers.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,13 @@
 
 namespace quadrant::inline v0 {
 
-// Who asks whom for what: the graph of requests, which phase 2 builds and everything after reads.
+// The graph of requests: which operation asks for which value in which form. Phase 2 builds it, and
+// everything after reads it.
 //
 // It is separate from the model's graph. A request ("value v in form c") can come true in two ways:
 // its node makes its result so, by one of the request's alternatives, of which each is a list of
-// needs that must all hold; or the value, in float, is quantized for those who asked (`entry`).
+// needs that must all hold; or the value, in float, is quantized for the operations that asked
+// (`entry`).
 
 /// Index of a request.
 using RequestId = std::uint32_t;
@@ -39,7 +41,7 @@ struct Need {
 struct Alternative {
   std::uint32_t first_need = 0;
   std::uint32_t need_count = 0;
-  Gain gain;  ///< what the node itself is better off
+  Gain gain;  ///< what the node itself gains
 };
 
 struct Request {
@@ -115,7 +117,8 @@ class RequestGraph {
   /// And those of one of its operands.
   [[nodiscard]] std::span<const Benefit> benefits(NodeId consumer,
                                                   std::uint32_t operand) const noexcept;
-  /// What the node takes all of or nothing, where all of it can be had: by number, and by operand.
+  /// The operands that the node takes together or not at all, where all of them can be had: by
+  /// number, and by operand.
   [[nodiscard]] std::vector<std::vector<const Benefit*>> taken_together(NodeId consumer) const;
   [[nodiscard]] std::uint32_t index(const Benefit& benefit) const noexcept {
     return static_cast<std::uint32_t>(&benefit - benefits_.data());
@@ -151,8 +154,8 @@ class RequestGraph {
 /// A gain that needs several operands is split evenly between them, so that where the branches of a
 /// diamond meet again it is counted once.
 ///
-/// `of_one_type`: groups of values (`CouplingTable::strict`). One of them that nobody reads is
-/// asked for what the others are asked for, at no gain, so that it can follow them; requests are
+/// `of_one_type`: groups of values (`CouplingTable::strict`). One of them that no operation reads
+/// is asked for what the others are asked for, at no gain, so that it can follow them; requests are
 /// posted again for that, a few times at most.
 [[nodiscard]] RequestGraph propagate_gains(const GraphView& graph, const std::vector<NodeId>& order,
                                            const Registry& registry, const Eligibility& eligibility,

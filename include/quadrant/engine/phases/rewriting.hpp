@@ -33,9 +33,9 @@ struct Decided {
 /// each Consumer; then makes, once each, the other forms in which the results are read, and hands
 /// them to their readers. Graph outputs, subgraphs and operations that no scheme knows read floats.
 ///
-/// The float form keeps the value's name, so that whoever refers to it by name still finds floats;
-/// quantized forms beside it are called `<name>_quantized`. Nodes that nobody uses any more are
-/// erased. After an error the graph is partly rewritten.
+/// The float form keeps the value's name, so that references by name still find floats; quantized
+/// forms beside it are called `<name>_quantized`. Nodes without uses are erased. After an error the
+/// graph is partly rewritten.
 [[nodiscard]] Expected<void> rewrite(GraphRewriter& graph, const Decided& decided);
 
 }  // namespace quadrant::inline v0

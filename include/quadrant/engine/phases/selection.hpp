@@ -22,12 +22,12 @@ namespace quadrant::inline v0 {
 enum class SelectionCause : std::uint8_t {
   selected,
   not_eligible,   ///< phase 1 said no
-  not_requested,  ///< nobody downstream asks for it
+  not_requested,  ///< no operation downstream requests it
   refused,        ///< requests came, but none could be accepted
   unavailable,    ///< the parents became something else
   withheld,       ///< the method's `forward` offers nothing that was asked for
   no_gain,        ///< in float it is worth more, here
-  loss,           ///< with all that hangs together with it, it costs more than it gains
+  loss,           ///< with all that is quantized only with it, it costs more than it gains
   unused,         ///< every user that asked for it chose otherwise
   coupled,        ///< the values that it is coupled with were quantized otherwise
   contradicted,   ///< so they were, and in forms that differ: it cannot be coupled with all of them
@@ -49,7 +49,7 @@ struct Choice {
   Gain runner_up_gain;
 };
 
-/// A form of a value besides the one that it is made in. Made once, for all who read it.
+/// A form of a value besides the one that it is made in. Made once, for all its readers.
 struct Conversion {
   Value value;
   ConstraintId from = float_form;  ///< the form it is made in, or `float_form`
@@ -78,7 +78,7 @@ class CouplingTable {
     return std::span(all_).first(strict_);
   }
 
-  /// Whether the value is of a strict one and nobody reads it: then it needs no reader.
+  /// Whether the value is of a strict one and no operation reads it: then it needs no reader.
   [[nodiscard]] bool follows(Value value) const { return followers_.contains(value); }
 
  private:
@@ -120,8 +120,8 @@ class Selection {
   /// In topological order of their values; one that another reads stands before it.
   [[nodiscard]] std::span<const Conversion> conversions() const noexcept { return conversions_; }
   /// Of the values that are `coupled` or `contradicted`, in topological order: each form once, by
-  /// name of the member. A member that shares the value's node stands in nobody's way. Behind them,
-  /// for values that have one type with others, the first of those that keeps them in float.
+  /// name of the member. A member that shares the value's node is no obstacle. Behind them, for
+  /// values that have one type with others, the first of those that keeps them in float.
   [[nodiscard]] std::span<const CouplingDemand> coupling_demands() const noexcept {
     return coupling_demands_;
   }
@@ -166,13 +166,13 @@ struct SelectionProblem {
 };
 
 /// Walks forward and gives each value the requested and available constraint of largest gain; equal
-/// gains are decided by the constraints' order. What nobody takes after all, and what in the end
+/// gains are decided by the constraints' order. What no reader takes after all, and what in the end
 /// costs more than it gains, is given back. Linear; independent of the order in which the graph was
 /// built. The objective is never below that of leaving everything in float.
 [[nodiscard]] Selection select_greedy(const SelectionProblem& problem);
 
 /// The decision that is worth most, by docs/selection.md, or one that `bound` says how near it is.
-/// Parts of the graph that do not hang together are solved one by one: exactly by elimination where
+/// Parts of the graph that are not connected are solved one by one: exactly by elimination where
 /// they are like trees, however large; exactly by a minimum cut where there are floats and one
 /// form, or two forms with floats between them; else by improving what `select_greedy` finds, with
 /// a bound from the dual. Never worth less than that. Of decisions that are worth the same it takes
@@ -180,7 +180,7 @@ struct SelectionProblem {
 /// and prices, which is not the accuracy of the model.
 [[nodiscard]] Selection select_optimal(const SelectionProblem& problem);
 
-/// Makes the values that `plan` lists, and no other, in their planned form; who reads them how is
+/// Makes the values that `plan` lists, and no other, in their planned form; how they are read is
 /// decided by the plan's policy. An entry that names no value, or that the graph does not allow, is
 /// `impossible` and says why.
 [[nodiscard]] Expected<Selection> select_planned(const SelectionProblem& problem, const Plan& plan);
