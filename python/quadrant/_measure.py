@@ -78,7 +78,7 @@ def calibrate(
         runtime: What runs the model in place of the interpreter. It is called with the bytes of an ONNX file, of the
             model with those values as outputs, and their names, and gives what runs one sample: a function of a dict of
             arrays by the names of inputs, which gives arrays in the order of the names, or a dict. So it may as well run
-            the model that the file was made of, in torch say. Several threads call it at a time, but for ``threads=1``.
+            the model that the file was made of, in torch say. Several threads call it at a time, unless ``threads=1``.
 
     The others are as for `quantize`.
 

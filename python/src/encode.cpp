@@ -20,8 +20,8 @@ Rounding rounding_called(const std::string& name) {
   const auto* const found =
       std::ranges::find(all, name, [](Rounding each) { return to_string(each); });
   if (found != all.end()) return *found;
-  throw Failure({ErrorCode::usage, "rounding is nearest, weighted, feedback or descent, not '" +
-                                       name + "'"});
+  throw Failure(
+      {ErrorCode::usage, "rounding is nearest, weighted, feedback or descent, not '" + name + "'"});
 }
 
 std::vector<float> floats_of(nb::handle array) {

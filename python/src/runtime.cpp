@@ -93,8 +93,8 @@ Expected<void> CalledModel::run(std::span<const Tensor> inputs, TensorObserver o
 
 }  // namespace
 
-Expected<std::unique_ptr<ModelExecutor>> CalledRuntime::load(
-    const Graph& graph, std::span<const Value> watched) const {
+Expected<std::unique_ptr<ModelExecutor>> CalledRuntime::load(const Graph& graph,
+                                                             std::span<const Value> watched) const {
   QUADRANT_TRY(WatchedValues found, WatchedValues::find(graph, watched));
   auto model = std::make_unique<CalledModel>(session_, graph, std::move(found));
   QUADRANT_CHECK(model->prepare(load_, path_));
@@ -103,7 +103,8 @@ Expected<std::unique_ptr<ModelExecutor>> CalledRuntime::load(
 
 std::unique_ptr<Runtime> runtime_of(Session& session, nb::handle load, const std::string& path,
                                     const RunContext& context) {
-  if (load.is_none()) return std::make_unique<Interpreter>(std::vector<KernelEntry>{}, context.run_memory);
+  if (load.is_none())
+    return std::make_unique<Interpreter>(std::vector<KernelEntry>{}, context.run_memory);
   return std::make_unique<CalledRuntime>(session, load, path);
 }
 
