@@ -26,6 +26,7 @@ from ._model import Model, Port, Weights, Written, read
 from ._moments import SecondMoments, WeightMoments, second_moments
 from ._pareto import Pareto, ParetoPoint, pareto
 from ._quantize import Report, Result, convert, quantize
+from ._runtime import Runs, Runtime
 from ._statistics import Statistics
 
 __version__: str = _quadrant.version
@@ -65,6 +66,8 @@ __all__ = [
     "QuadrantWarning",
     "Report",
     "Result",
+    "Runs",
+    "Runtime",
     "SecondMoments",
     "Statistics",
     "WeightMoments",

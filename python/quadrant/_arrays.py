@@ -42,6 +42,12 @@ def dtype_name(element: str) -> str:
     return DTYPES.get(element, element)
 
 
+def element_of(dtype: object) -> str:
+    """The library's name of numpy's, or of ``"int4"`` and the like."""
+    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
+    return _ELEMENTS.get(name, name)
+
+
 def unpacked(packed: Packed) -> Array:
     """The same elements, not copied; integers of 4 bits are int8 and uint8."""
     element, shape, raw = packed
@@ -63,16 +69,27 @@ def packed(array: Array, element: str) -> Packed:
     return element, list(array.shape), native.reshape(-1).view(np.uint8)
 
 
-def fitted(given: object, element: str, *, what: str, convert: bool) -> Array:
-    """An array of that element type. Without `convert`, another type is an error."""
-    array = np.asarray(given)
+def as_array(given: object, what: str) -> Array:
+    """Of whatever numpy makes an array of, or has memory to lend by DLPack; not copied where it need not be."""
+    try:
+        if hasattr(given, "__dlpack__") and not hasattr(given, "__array__"):
+            return np.from_dlpack(given)  # type: ignore[arg-type, unused-ignore]
+        return np.asarray(given)
+    except Exception as problem:  # numpy's, and those of whoever lends it
+        raise Error(f"{what} is a {type(given).__name__}, of which no array can be made: {problem}") from problem
+
+
+def fitted(given: object, element: str, *, what: str, convert: bool | None) -> Array:
+    """An array of that element type. Without `convert`, another type is an error; None: and cannot be had, either."""
+    array = as_array(given, what)
     name = dtype_name(element)
     name = _PLAIN.get(name, name)
     if array.dtype.name == name:
         return array
     message = f"{what} is an array of {array.dtype.name}, and the model takes {name}"
     if not convert:
-        raise Error(f"{message}; convert_samples=True converts it", code="usage")
+        advice = "" if convert is None else "; convert_samples=True converts it"
+        raise Error(message + advice, code="usage")
     if name == "bfloat16" or name not in _ELEMENTS or array.dtype.kind not in "biuf":
         raise Error(f"{message}, to which it cannot be converted", code="usage")
     if np.dtype(name).kind in "biu":

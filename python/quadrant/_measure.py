@@ -7,14 +7,12 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from . import _quadrant
-from ._arrays import Array, unpacked
+from ._arrays import Array, as_array, unpacked
 from ._model import Model, ModelLike, Written, read
-from ._quantize import Recipe, _list, calibrated, job_of
+from ._quantize import Recipe, calibrated, job_of
 from ._runtime import Runtime, adapted
-from ._samples import Sample, SamplesLike, packed_sample, samples_of
+from ._samples import Sample, SamplesLike, names_of, packed_sample, samples_of
 from ._session import Progress, Settings, session_of
 from ._statistics import Statistics
 
@@ -22,7 +20,7 @@ from ._statistics import Statistics
 def run(
     model: ModelLike,
     inputs: Sample,
-    outputs: Sequence[str] | None = None,
+    outputs: str | Sequence[str] | None = None,
     *,
     run_memory: int | None = None,
     convert_samples: bool = False,
@@ -47,7 +45,7 @@ def run(
     handle = read(model)._handle
     arrays = packed_sample(handle, inputs, "the sample", settings)
     with session_of(settings) as session:
-        found = _quadrant.run(session, handle, arrays, list(outputs or ()))
+        found = _quadrant.run(session, handle, arrays, names_of(outputs or ()))
     return {name: unpacked(array) for name, array in found}
 
 
@@ -55,7 +53,7 @@ def calibrate(
     model: ModelLike,
     samples: SamplesLike,
     *,
-    values: Sequence[str] = (),
+    values: str | Sequence[str] = (),
     runtime: Runtime | None = None,
     threads: int = 0,
     progress: Progress = False,
@@ -77,20 +75,22 @@ def calibrate(
         values: Names of what to watch; none: all values that are floats.
         runtime: What runs the model in place of the interpreter. It is called with the bytes of an ONNX file, of the
             model with those values as outputs, and their names, and gives what runs one sample: a function of a dict of
-            arrays by the names of inputs, which gives arrays in the order of the names, or a dict. So it may as well run
-            the model that the file was made of, in torch say. Several threads call it at a time, unless ``threads=1``.
+            arrays by the names of inputs, read-only and good while it runs, which gives arrays in the order of the
+            names, or a dict. So it may as well run the model that the file was made of, in torch say. Inputs and weights
+            are not asked for, and what is in the bodies of loops and branches is not to be had: a warning counts such
+            values. Several threads call it at a time, unless ``threads=1``.
 
     The others are as for `quantize`.
 
     Raises:
         Error: What a runtime raises comes out as it is; values that are missing, or of other types or shapes than the
-            model says, are ``usage``.
+            model says, are ``usage``, and so are named values in bodies; ``impossible``: a model of more than 2 GB.
     """
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     handle = read(model)._handle
     with session_of(settings) as session:
         data = samples_of(session, handle, samples, settings)
-        return Statistics(_quadrant.calibrate(session, handle, data, list(values), adapted(runtime)))
+        return Statistics(_quadrant.calibrate(session, handle, data, names_of(values), adapted(runtime)))
 
 
 class Comparison(list[dict[str, Any]]):
@@ -143,7 +143,7 @@ def compare(
         samples: As for `quantize`.
         layers: Compare inner values, too.
         labels: Which classes are right: an integer for each row of scores of all samples, in order.
-        runtime: What runs both models, as for `calibrate`.
+        runtime: What runs both models, as for `calibrate`: it is called with the first, then with the second.
 
     The others are as for `quantize`.
     """
@@ -221,7 +221,7 @@ def diagnose(
 def _labels(labels: Sequence[int] | Array | None) -> list[int] | None:
     if labels is None:
         return None
-    array = np.asarray(labels)
+    array = as_array(labels, "labels")
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"labels are integers, not {array.dtype.name}")
     return [int(label) for label in array.reshape(-1)]
@@ -260,7 +260,7 @@ def sensitivity(
     """
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     job = job_of(scheme, preset, recipe, options)
-    job.add_scope(_list(include), _list(exclude))
+    job.add_scope(names_of(include), names_of(exclude))
     source = read(model)
     with session_of(settings) as session, calibrated(session, job, source, calibration, settings):
         data = samples_of(session, source._handle, samples, settings)
@@ -335,7 +335,7 @@ def optimize(
     """
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     job = job_of("static_affine", None, None, options)
-    job.add_scope(_list(include), _list(exclude))
+    job.add_scope(names_of(include), names_of(exclude))
     handle = read(model)._handle
     with session_of(settings) as session:
         job.set_samples(samples_of(session, handle, calibration, settings))

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from functools import cached_property
 
 from . import _quadrant
 from ._arrays import Array, unpacked
 from ._errors import Error
+from ._files import in_file, read_file, write_file
 from ._model import ModelLike, read
 from ._runtime import Runtime, adapted
-from ._samples import SamplesLike, samples_of
+from ._samples import SamplesLike, names_of, samples_of
 from ._session import Progress, Settings, session_of
 
 
@@ -25,7 +26,7 @@ class WeightMoments:
     def __init__(self, handle: _quadrant.WeightMoments) -> None:
         self._handle = handle
 
-    @property
+    @cached_property
     def mean(self) -> Array:
         """E[x xᵀ] of the inputs x of each matrix: float64, of ``[matrices, columns, columns]``.
 
@@ -34,7 +35,7 @@ class WeightMoments:
         """
         return unpacked(self._handle.mean())
 
-    @property
+    @cached_property
     def places(self) -> Array:
         """Where the numbers of the matrices are: int64, of ``[matrices, rows, columns]``, into ``weight.reshape(-1)``."""
         return unpacked(self._handle.places())
@@ -43,6 +44,11 @@ class WeightMoments:
     def counts(self) -> tuple[int, ...]:
         """How many inputs each matrix has seen."""
         return tuple(self._handle.counts())
+
+    def _check_of(self, weight: Array) -> None:
+        shape = self._handle.shape
+        if shape is not None and tuple(shape) != weight.shape:
+            raise Error(f"these are moments of a weight of {list(shape)}, and the array is of {list(weight.shape)}")
 
 
 class SecondMoments(Mapping[str, WeightMoments]):
@@ -58,22 +64,20 @@ class SecondMoments(Mapping[str, WeightMoments]):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> SecondMoments:
         """Reads what `save`, or ``quadrant calibrate --moments``, wrote."""
-        try:
-            contents = Path(path).read_bytes()
-        except OSError as error:
-            raise Error(f"cannot be read: {error.strerror}", code="io", file=os.fspath(path)) from error
-        try:
-            return SecondMoments(_quadrant.Moments.parse(contents))
-        except Error as error:
-            error.file = os.fspath(path)
-            raise
+        contents = read_file(path)
+        with in_file(path):
+            return _of_bytes(contents)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the command's file: ``quadrant quantize --moments`` takes it. Equal contents have equal bytes."""
-        Path(path).write_bytes(self._handle.print())
+        write_file(path, self._handle.print())
 
     def merge(self, other: SecondMoments) -> None:
-        """As if these had seen the other's samples, too: of the same model, counted on the same grid."""
+        """As if these had seen the other's samples, too: of the same model, counted on the same grid.
+
+        Raises:
+            Error: ``usage`` where grids differ, as they do unless one was given to `second_moments`. Nothing is added.
+        """
         self._handle.merge(other._handle)
 
     @property
@@ -85,6 +89,9 @@ class SecondMoments(Mapping[str, WeightMoments]):
     def left(self) -> dict[str, str]:
         return self._handle.left()
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._handle.names()
+
     def __getitem__(self, name: str) -> WeightMoments:
         return WeightMoments(self._handle.of(name))
 
@@ -94,15 +101,23 @@ class SecondMoments(Mapping[str, WeightMoments]):
     def __len__(self) -> int:
         return len(self._handle.names())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _of_bytes, (self._handle.print(),)
+
     def __repr__(self) -> str:
         return f"<quadrant.SecondMoments of {len(self)} weights on {self.samples} samples>"
+
+
+def _of_bytes(contents: bytes) -> SecondMoments:
+    return SecondMoments(_quadrant.Moments.parse(contents))
 
 
 def second_moments(
     model: ModelLike,
     samples: SamplesLike,
     *,
-    weights: Sequence[str] = (),
+    weights: str | Sequence[str] = (),
+    grid: SecondMoments | None = None,
     runtime: Runtime | None = None,
     threads: int = 0,
     progress: Progress = False,
@@ -114,15 +129,19 @@ def second_moments(
 
     Args:
         weights: Names of those that are wanted; none: all weights of products.
-        runtime: As for `calibrate`.
+        grid: What was gathered on other samples of the same model: these are counted on the same grid, so that both can
+            be merged. The model then runs once.
+        runtime: As for `calibrate`; it is loaded twice, for the grid and for the sums.
 
     The others are as for `quantize`. The result does not depend on threads or the order of samples.
 
     Raises:
-        Error: ``usage`` for names that the model does not have, and without samples.
+        Error: ``usage`` for names of what no layer multiplies by, a grid of another model, and without samples.
     """
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     handle = read(model)._handle
     with session_of(settings) as session:
         data = samples_of(session, handle, samples, settings)
-        return SecondMoments(_quadrant.second_moments(session, handle, data, list(weights), adapted(runtime)))
+        counted_on = None if grid is None else grid._handle
+        found = _quadrant.second_moments(session, handle, data, names_of(weights), adapted(runtime), counted_on)
+        return SecondMoments(found)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from . import _quadrant
-from ._arrays import _ELEMENTS, _PLAIN, Array, Packed, dtype_name, packed, unpacked
+from ._arrays import _ELEMENTS, _PLAIN, Array, Packed, as_array, dtype_name, element_of, packed, unpacked
 from ._errors import Error
 from ._moments import WeightMoments
-
-
-def element_of(dtype: object) -> str:
-    """The library's name of numpy's, or of ``"int4"`` and the like."""
-    name = dtype if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
-    return _ELEMENTS.get(name, name)
+from ._session import Settings, session_of
 
 
 def packed_codes(codes: Array, kind: QuantizedType, name: str) -> Packed:
@@ -52,7 +48,7 @@ def _points(zero_points: object, dtype: str, range: tuple[int, int]) -> Array:
 
 
 def _numbers(given: object, what: str) -> Array:
-    found = np.asarray(given)
+    found = as_array(given, what)
     if found.dtype.kind in "OUSbcMm":
         raise TypeError(f"{what} are numbers, and not {given!r}")
     return found
@@ -135,15 +131,18 @@ class QuantizedType:
         return self._said.get("range")
 
     @property
-    def scales(self) -> Array:
-        return unpacked(self._said["scales"])
+    def scales(self) -> Array | None:
+        """None where codes are not uniform: `decode` reads those."""
+        return unpacked(self._said["scales"]) if "scales" in self._said else None
 
     @property
     def zero_points(self) -> Array | None:
         return unpacked(self._said["zero_points"]) if "zero_points" in self._said else None
 
     def along(self, axis: int) -> QuantizedType:
-        """The same scales along another axis, for what moves codes."""
+        """The same scales along another axis, for what moves codes. An Error where codes are not uniform."""
+        if self.scales is None:
+            raise Error(f"codes of {self.format} have no scales that lie along one axis")
         return QuantizedType(
             self.dtype, self.scales, axis=axis, block_size=self.block_size, zero_points=self.zero_points,
             range=self.range, expressed=self.expressed,
@@ -169,9 +168,10 @@ def encode(
     *,
     axis: int = 0,
     block_axis: int = 1,
-    table: Array | None = None,
+    table: Sequence[float] | Array | None = None,
     moments: WeightMoments | None = None,
     rounding: str = "descent",
+    threads: int = 0,
 ) -> tuple[Array, QuantizedType]:
     """Codes of least squared error in a number format, by the library: ``"nf4"``, ``"i4 * f16[block=32] : f32"``.
 
@@ -179,25 +179,49 @@ def encode(
         array: Of floats.
         format: As ``type=`` of weight-only takes it; ``channel`` in it is ``axis``, blocks lie along ``block_axis``.
             Both count as numpy's do, -1 is the last.
-        table: Of a format whose table is stored, ``"codebook:16"`` say: the values, in place of those that are found.
+        table: Of a format whose table is stored, ``"codebook:16"`` say: the values, ascending, in place of those that
+            are found. They are rounded to the type of the table; a code is a place in it.
         moments: What the array, a weight, is multiplied by (`quadrant.second_moments`): codes of least error at the
             results of its layer, or near it, in place of least error in the weight.
         rounding: How, with moments: ``"nearest"``, ``"weighted"``, ``"feedback"``, ``"descent"``; each does what those
             in front do, and is never worse.
+        threads: 0: as many as the machine has. The codes are the same.
 
     Returns:
-        The codes, of the array's shape, and what they stand for.
+        The codes, of the array's shape, and what they stand for; `decode` makes floats of both.
 
     Raises:
-        Error: ``impossible`` for moments of another weight, a table of another size, or what no format holds.
+        Error: ``usage`` for a table that does not ascend and moments of a weight of another shape, ``impossible`` for a
+            table of another size, and what the format does not hold.
     """
-    axis, block_axis = (each + array.ndim if -array.ndim <= each < 0 else each for each in (axis, block_axis))
-    values = None if table is None else packed(np.asarray(table, np.float32), "f32")
-    given = None if moments is None else moments._handle
-    codes, handle = _quadrant.encode(
-        packed(array, element_of(array.dtype)), format, axis, block_axis, table=values, moments=given, rounding=rounding
-    )
+    given = as_array(array, "the array")
+    axis, block_axis = (each + given.ndim if -given.ndim <= each < 0 else each for each in (axis, block_axis))
+    values = None if table is None else packed(_ascending(table), "f32")
+    if moments is not None:
+        moments._check_of(given)
+    with session_of(Settings(threads=threads)) as session:
+        codes, handle = _quadrant.encode(
+            session, packed(given, element_of(given.dtype)), format, axis, block_axis,
+            table=values, moments=None if moments is None else moments._handle, rounding=rounding,
+        )  # fmt: skip
     return unpacked(codes), QuantizedType._of(handle)
+
+
+def _ascending(table: Sequence[float] | Array) -> Array:
+    values = _numbers(table, "values of a table").astype(np.float32).reshape(-1)
+    if values.size == 0 or not (np.diff(values) > 0).all():
+        raise Error("a table has values that ascend")
+    return values
+
+
+def decode(codes: Array, kind: QuantizedType) -> Array:
+    """The floats that codes stand for, as float32: the inverse of `encode`, for any type.
+
+    Raises:
+        Error: ``impossible`` for codes that are not of the type, or of a shape that it does not fit.
+    """
+    given = as_array(codes, "codes")
+    return unpacked(_quadrant.decode(packed_codes(given, kind, "codes"), handle_of(kind)))
 
 
 class Op:

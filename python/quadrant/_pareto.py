@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from . import _quadrant
 from ._errors import Error
 from ._model import Model, ModelLike, read
-from ._quantize import Recipe, Result, _list, calibrated, job_of, quantize
-from ._samples import SamplesLike, samples_of
+from ._quantize import Recipe, Result, calibrated, job_of, quantize
+from ._samples import SamplesLike, names_of, samples_of
 from ._session import Progress, Settings, session_of
 from ._statistics import Statistics
 
@@ -142,7 +142,7 @@ def pareto(
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     job = job_of(scheme, preset, recipe, {})
     job.take_variants()
-    job.add_scope(_list(include), _list(exclude))
+    job.add_scope(names_of(include), names_of(exclude))
     if non_finite not in ("refuse", "leave"):
         raise Error(f"non_finite is 'refuse' or 'leave', not '{non_finite}'")
     if non_finite == "leave":

@@ -15,9 +15,10 @@ from typing import Any
 
 from . import _quadrant
 from ._errors import Error
+from ._files import read_text, write_file
 from ._model import Model, ModelLike, Written, read
 from ._moments import SecondMoments
-from ._samples import SamplesLike, samples_of
+from ._samples import SamplesLike, names_of, samples_of
 from ._session import Progress, Settings, session_of
 from ._statistics import Statistics
 
@@ -43,7 +44,7 @@ class Report:
         self.html = page
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        Path(path).write_text(self.html, encoding="utf-8")
+        write_file(path, self.html.encode())
 
     def _repr_html_(self) -> str:
         # A frame keeps the page's styles and scripts from the notebook's.
@@ -126,10 +127,6 @@ def _text(value: object) -> str:
     return str(value)
 
 
-def _list(patterns: str | Sequence[str]) -> list[str]:
-    return [patterns] if isinstance(patterns, str) else list(patterns)
-
-
 def job_of(
     scheme: str | None, preset: str | None, recipe: Recipe | None, options: Mapping[str, object]
 ) -> _quadrant.Job:
@@ -167,7 +164,11 @@ def calibrated(
                 job.set_samples(_quadrant.Samples.of_path(str(file)))
             else:
                 job.set_moments(str(file))
-            yield
+            try:
+                yield
+            except Error as error:
+                error.file = None if error.file == str(file) else error.file
+                raise
         return
     if calibration is not None:
         job.set_samples(samples_of(session, model._handle, calibration, settings))
@@ -248,7 +249,7 @@ def quantize(
     """
     settings = Settings(threads, progress, run_memory, follow_links, convert_samples, allow_non_finite_samples)
     job = job_of(scheme, preset, recipe, options)
-    job.add_scope(_list(include), _list(exclude))
+    job.add_scope(names_of(include), names_of(exclude))
     _complete(job, target, target_bits, gain, hardware, policy, non_finite)
     if encodings is not None:
         job.set_encodings(os.fspath(encodings))
@@ -290,10 +291,7 @@ def _plan_text(plan: Mapping[str, Any] | str | os.PathLike[str] | None) -> str |
         return None
     if isinstance(plan, Mapping):
         return json.dumps(plan)
-    try:
-        return Path(plan).read_text(encoding="utf-8")
-    except OSError as error:
-        raise Error(f"cannot be read: {error.strerror}", code="io", file=os.fspath(plan)) from error
+    return read_text(plan)
 
 
 def convert(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _quadrant
-from ._arrays import Array, Packed, fitted, packed, unpacked
+from ._arrays import Array, Packed, as_array, element_of, fitted, packed, unpacked
 from ._errors import Error
 from ._model import Model
 
@@ -52,9 +52,13 @@ def _all(found: Any, names: list[str]) -> list[Any]:
     return list(found)
 
 
-def _packed(array: Any, name: str, element: str) -> Packed:
+def _packed(given: Any, name: str, element: str) -> Packed:
+    what = "what the runtime gave"
     try:
-        return packed(fitted(array, element, what="what the runtime gave", convert=False), element)
+        if element == "undefined":  # the model does not say
+            array = as_array(given, what)
+            return packed(array, element_of(array.dtype))
+        return packed(fitted(given, element, what=what, convert=None), element)
     except Error as error:
         error.tensor = name
         raise

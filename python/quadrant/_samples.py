@@ -19,6 +19,11 @@ Sample = Mapping[str, Any]
 SamplesLike = Iterable[Sample] | str | os.PathLike[str]
 
 
+def names_of(given: str | Sequence[str]) -> list[str]:
+    """One name or pattern, or several."""
+    return [given] if isinstance(given, str) else list(given)
+
+
 def near(name: str, names: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, names, 3)
     return "; did you mean " + " or ".join(f"'{each}'" for each in found) + "?" if found else ""

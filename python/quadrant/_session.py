@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +19,8 @@ from ._errors import QuadrantWarning
 Progress = bool | Callable[[str, int, int], object]
 
 _log = logging.getLogger("quadrant")
-_FOLDER = str(Path(__file__).parent)
+# Frames of the package, and of the context managers that it uses, are not the caller's.
+_OURS = (str(Path(__file__).parent) + os.sep, contextlib.__file__)
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def _emit(session: _quadrant.Session) -> None:
 
 
 def _is_ours(file: str) -> bool:
-    return file.startswith(_FOLDER) or "contextlib" in file
+    return file.startswith(_OURS)
 
 
 @contextmanager

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from . import _quadrant
-from ._errors import Error
+from ._files import in_file, read_text, write_file
 
 
 class Statistics(Mapping[str, dict[str, Any]]):
@@ -24,19 +23,13 @@ class Statistics(Mapping[str, dict[str, Any]]):
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Statistics:
         """Reads what `save`, or ``quadrant calibrate``, wrote."""
-        try:
-            text = Path(path).read_text(encoding="utf-8")
-        except OSError as error:
-            raise Error(f"cannot be read: {error.strerror}", code="io", file=os.fspath(path)) from error
-        try:
+        text = read_text(path)
+        with in_file(path):
             return Statistics(_quadrant.Statistics.parse(text))
-        except Error as error:
-            error.file = os.fspath(path)
-            raise
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a .json file."""
-        Path(path).write_text(self._handle.print(), encoding="utf-8")
+        write_file(path, self._handle.print().encode())
 
     def merge(self, other: Statistics) -> None:
         """As if these had seen the other's samples, too."""
@@ -56,5 +49,12 @@ class Statistics(Mapping[str, dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._handle.names())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _of_text, (self._handle.print(),)
+
     def __repr__(self) -> str:
         return f"<quadrant.Statistics of {len(self)} values on {self.samples} samples>"
+
+
+def _of_text(text: str) -> Statistics:
+    return Statistics(_quadrant.Statistics.parse(text))

@@ -36,8 +36,9 @@ from ._declare import (
 )
 from ._errors import Error
 from ._model import ModelLike, read
-from ._op import Op, QuantizedType, encode
-from ._quantize import Result, _list, _plan_text
+from ._op import Op, QuantizedType, decode, encode
+from ._quantize import Result, _plan_text
+from ._samples import names_of
 from ._session import Progress, Settings, session_of
 from ._states import (
     AnyConsumer,
@@ -119,8 +120,8 @@ def quantise_graph(
             gain=gain or "",
             policy=policy,
             leave_non_finite=non_finite == "leave",
-            include=_list(include),
-            exclude=_list(exclude),
+            include=names_of(include),
+            exclude=names_of(exclude),
             plan=_plan_text(plan),
         )
     return Result(made, settings)
@@ -146,6 +147,7 @@ __all__ = [
     "QuantizedType",
     "ToQuantize",
     "Unquantized",
+    "decode",
     "encode",
     "or_absent",
     "quantise_graph",

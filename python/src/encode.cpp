@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "arrays.hpp"
-#include "hook.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/numerics/round_weights.hpp"
 #include "session.hpp"
 
@@ -32,29 +32,32 @@ std::vector<float> floats_of(nb::handle array) {
 
 }  // namespace
 
-nb::tuple encode(nb::handle array, const std::string& format, std::int64_t axis,
+nb::tuple encode(Session& session, nb::handle array, const std::string& format, std::int64_t axis,
                  std::int64_t block_axis, std::optional<nb::object> table,
                  const WeightMoments* moments, const std::string& rounding) {
   const Constant real = to_tensor(array).to_constant();
   const NumberFormat parsed = value_of(parse_number_format(format, {axis, block_axis}));
   std::vector<float> values;
   if (table) values = floats_of(*table);
-  const RoundWeightsOptions options{.rounding = rounding_called(rounding),
-                                    .keeps_table = table.has_value()};
-  std::optional<Expected<EncodedConstant>> made;
-  {
-    const nb::gil_scoped_release no_gil;
-    made.emplace([&]() -> Expected<EncodedConstant> {
-      QUADRANT_TRY(EncodedConstant encoded, encode_constant(real, parsed, {.table = values}));
-      if (moments != nullptr) {
-        QUADRANT_TRY(encoded.rounded, round_constant(real, moments->moments, encoded, options));
-      }
-      return encoded;
-    }());
-  }
-  const EncodedConstant encoded = value_of(*std::move(made));
+  RoundWeightsOptions options{.rounding = rounding_called(rounding),
+                              .keeps_table = table.has_value()};
+  const EncodedConstant encoded =
+      session.run([&](const RunContext& context) -> Expected<EncodedConstant> {
+        options.executor = context.executor;
+        const EncodeOptions encoding{.table = values, .executor = context.executor};
+        QUADRANT_TRY(EncodedConstant made, encode_constant(real, parsed, encoding));
+        if (moments != nullptr) {
+          QUADRANT_TRY(made.rounded, round_constant(real, *moments->moments, made, options));
+        }
+        return made;
+      });
   return nb::make_tuple(to_python(encoded.codes, value_of(encoded.codes.read())),
                         CodesType{encoded.quantization});
+}
+
+Array decode(nb::handle codes, const CodesType& type) {
+  const Constant real = value_of(dequantized(to_tensor(codes).to_constant(), type.quantization));
+  return to_python(real, value_of(real.read()));
 }
 
 }  // namespace quadrant::python

@@ -254,18 +254,18 @@ void bind_measuring(nb::module_& m) {
   nb::class_<WeightMoments>(m, "WeightMoments")
       .def("mean", &WeightMoments::mean)
       .def("places", &WeightMoments::places)
-      .def("counts", &WeightMoments::counts);
+      .def("counts", &WeightMoments::counts)
+      .def_ro("shape", &WeightMoments::shape);
   nb::class_<Moments>(m, "Moments")
       .def_static("parse", &Moments::parse)
       .def("print", &Moments::print)
       .def("names", &Moments::names)
       .def("of", &Moments::of)
       .def("left", &Moments::left)
-      .def("merge",
-           [](Moments& self, const Moments& other) { value_of(self.table.merge(other.table)); })
+      .def("merge", &Moments::merge)
       .def_prop_ro("samples", [](const Moments& self) { return self.table.samples; });
   m.def("second_moments", &second_moments, "session"_a, "model"_a, "samples"_a, "only"_a,
-        "runtime"_a.none());
+        "runtime"_a.none(), "grid"_a.none());
   m.def("compare", &compare, "session"_a, "first"_a, "second"_a, "samples"_a, "layers"_a,
         "labels"_a.none(), "runtime"_a.none());
   m.def("diagnose", &diagnose, "session"_a, "first"_a, "second"_a, "samples"_a, "calibration"_a,

@@ -1,5 +1,6 @@
 #include "moments.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/pipeline/run.hpp"
+#include "recipe/node_names.hpp"
 #include "runtime.hpp"
 
 namespace quadrant::python {
@@ -20,23 +22,30 @@ Array to_python(ElementType element, const Shape& shape, const std::vector<T>& e
   return python::to_python(Tensor::from_bytes(element, shape, std::as_bytes(std::span(elements))));
 }
 
-/// Each of these is a weight that may have moments.
-Expected<void> check_names(const Graph& graph, const std::vector<std::string>& names) {
+/// Each of these is a weight that has moments, or is left with a reason.
+Expected<void> check_names(const Graph& graph, const SecondMomentsTable& table,
+                           const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const Value value = graph.find_value(name);
-    if (!value.is_absent() && graph.constant(value.node) != nullptr) continue;
-    return fail(ErrorCode::usage, "the model has no weight of that name", {.tensor = name});
+    const bool is_left = std::ranges::find(table.left, name, &LeftAlone::name) != table.left.end();
+    if (is_left || table.weights.contains(name)) continue;
+    QUADRANT_CHECK(find_values(graph, std::vector{name}));
+    return fail(ErrorCode::usage, "no layer multiplies by it", {.tensor = name});
   }
   return {};
+}
+
+std::vector<std::int64_t> shape_of(const Graph& graph, const std::string& weight) {
+  const auto extents = graph.constant(graph.find_value(weight).node)->shape().known_extents();
+  return {extents.begin(), extents.end()};
 }
 
 }  // namespace
 
 Array WeightMoments::mean() const {
-  const WeightMatrices& layout = moments.layout();
+  const WeightMatrices& layout = moments->layout();
   std::vector<double> all;
   for (std::size_t matrix = 0; matrix < layout.matrices.size(); ++matrix) {
-    const std::vector<double> one = moments.mean(matrix);
+    const std::vector<double> one = moments->mean(matrix);
     all.insert(all.end(), one.begin(), one.end());
   }
   const auto columns = static_cast<std::int64_t>(layout.columns.size());
@@ -46,7 +55,7 @@ Array WeightMoments::mean() const {
 }
 
 Array WeightMoments::places() const {
-  const WeightMatrices& layout = moments.layout();
+  const WeightMatrices& layout = moments->layout();
   std::vector<std::int64_t> all;
   all.reserve(layout.matrices.size() * layout.rows.size() * layout.columns.size());
   for (const std::int64_t matrix : layout.matrices) {
@@ -63,8 +72,8 @@ Array WeightMoments::places() const {
 
 std::vector<std::int64_t> WeightMoments::counts() const {
   std::vector<std::int64_t> made;
-  for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
-    made.push_back(moments.count(matrix));
+  for (std::size_t matrix = 0; matrix < moments->layout().matrices.size(); ++matrix) {
+    made.push_back(moments->count(matrix));
   }
   return made;
 }
@@ -90,7 +99,14 @@ std::vector<std::string> Moments::names() const {
 WeightMoments Moments::of(const std::string& name) const {
   const SecondMoments* const found = table.find(name);
   if (found == nullptr) throw nb::key_error(name.c_str());
-  return {*found};
+  const auto shape = shapes.find(name);
+  return {std::make_shared<const SecondMoments>(*found),
+          shape == shapes.end() ? std::nullopt : std::optional(shape->second)};
+}
+
+void Moments::merge(const Moments& other) {
+  value_of(table.merge(other.table));
+  shapes.insert(other.shapes.begin(), other.shapes.end());
 }
 
 Dict Moments::left() const {
@@ -100,19 +116,24 @@ Dict Moments::left() const {
 }
 
 Moments second_moments(Session& session, const Model& model, const Samples& samples,
-                       const std::vector<std::string>& only, nb::handle runtime) {
+                       const std::vector<std::string>& only, nb::handle runtime,
+                       const Moments* grid) {
   return session.run([&](const RunContext& context) -> Expected<Moments> {
-    QUADRANT_CHECK(check_names(*model.graph, only));
     const std::set<std::string, std::less<>> names(only.begin(), only.end());
     CollectMomentsOptions options{.executor = context.executor, .sink = context.sink};
     if (!only.empty()) options.only = &names;
+    const MomentsGrid own = grid == nullptr ? MomentsGrid() : grid_of(grid->table);
+    if (grid != nullptr) options.grid = &own;
     QUADRANT_TRY(const auto data, open_samples(samples.inputs(), *model.graph, context));
     const auto by = runtime_of(session, runtime, model.path, context);
     QUADRANT_TRY(SecondMomentsTable table,
                  in_file(collect_second_moments(*model.graph, *by, *data, options), model.path));
+    QUADRANT_CHECK(check_names(*model.graph, table, only));
     table.model = std::filesystem::path(model.path).filename().string();
     QUADRANT_TRY(table.model_hash, model_hash(*model.graph, context.executor));
-    return Moments{std::move(table)};
+    Moments made{std::move(table)};
+    for (const std::string& name : made.names()) made.shapes[name] = shape_of(*model.graph, name);
+    return made;
   });
 }
 

@@ -3,6 +3,10 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +19,9 @@ namespace quadrant::python {
 
 /// Of one weight.
 struct WeightMoments {
-  SecondMoments moments;
+  std::shared_ptr<const SecondMoments> moments;
+  /// Of the weight, where they were gathered in this process.
+  std::optional<std::vector<std::int64_t>> shape;
 
   /// [matrices, columns, columns]
   [[nodiscard]] Array mean() const;
@@ -27,6 +33,7 @@ struct WeightMoments {
 
 struct Moments {
   SecondMomentsTable table;
+  std::map<std::string, std::vector<std::int64_t>> shapes{};  ///< as far as they are known
 
   /// Throws for a file of grids.
   [[nodiscard]] static Moments parse(nb::bytes contents);
@@ -36,10 +43,12 @@ struct Moments {
   [[nodiscard]] WeightMoments of(const std::string& name) const;
   /// Weights without, and why.
   [[nodiscard]] Dict left() const;
+  void merge(const Moments& other);
 };
 
-/// `only`: names of weights; empty: all.
+/// `only`: names of weights; empty: all. `grid`: whose grid to count on; null: one of its own.
 [[nodiscard]] Moments second_moments(Session& session, const Model& model, const Samples& samples,
-                                     const std::vector<std::string>& only, nb::handle runtime);
+                                     const std::vector<std::string>& only, nb::handle runtime,
+                                     const Moments* grid);
 
 }  // namespace quadrant::python

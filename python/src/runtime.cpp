@@ -42,8 +42,7 @@ Expected<void> CalledModel::prepare(nb::handle load, const std::string& path) {
   if (watched_.computed().empty()) return {};
   auto graph = std::make_shared<Graph>(graph_);
   QUADRANT_TRY(inputs_, keep_only(*graph, watched_.computed()));
-  const nb::gil_scoped_acquire gil;
-  try {
+  return call_python(session_, "the runtime did not take the model", [&]() -> Expected<void> {
     nb::list values;
     for (const Value value : watched_.computed()) {
       values.append(nb::make_tuple(std::string(graph_.value_name(value)),
@@ -51,24 +50,17 @@ Expected<void> CalledModel::prepare(nb::handle load, const std::string& path) {
     }
     run_ = load(Model{std::move(graph), path, {}}, values);
     return {};
-  } catch (...) {
-    session_.keep(std::current_exception());
-    return fail(ErrorCode::cancelled, "the runtime did not take the model");
-  }
+  });
 }
 
 Expected<Tensors> CalledModel::compute(std::span<const Tensor> inputs) const {
-  const nb::gil_scoped_acquire gil;
-  try {
+  return call_python(session_, "the runtime did not run the model", [&]() -> Expected<Tensors> {
     nb::list arrays;
     for (const std::size_t i : inputs_) arrays.append(to_python(inputs[i]));
     Tensors results;
     for (const nb::handle array : nb::object(run_(arrays))) results.push_back(to_tensor(array));
     return results;
-  } catch (...) {
-    session_.keep(std::current_exception());
-    return fail(ErrorCode::cancelled, "the runtime did not run the model");
-  }
+  });
 }
 
 Expected<void> CalledModel::run(std::span<const Tensor> inputs, TensorObserver observe) const {

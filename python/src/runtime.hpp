@@ -23,6 +23,7 @@ class CalledRuntime final : public Runtime {
 
   [[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load(
       const Graph& graph, std::span<const Value> watched) const override;
+  [[nodiscard]] bool reaches_bodies() const override { return false; }
 
  private:
   Session& session_;

@@ -45,7 +45,7 @@ class Caller {
     if (run_->stop.stop_requested()) throw StoppableExecutor::Stopped();
     if (const auto& found = run_->found) parts.found = &*found;
     parts.carries_gains = run_->carries_gains;
-    const nb::gil_scoped_acquire gil;
+    const PythonCall python(*run_->session);
     const auto made = std::make_shared<Hook>(parts);
     const Closing closing{*made};
     return read(run_->adapters[adapter_].attr(hook)(made, arguments...), *made);
@@ -377,6 +377,7 @@ std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session
     // The thread's state lives as long as the run; hooks then take the GIL without making one.
     const nb::gil_scoped_acquire gil;
     const nb::gil_scoped_release no_gil;
+    run_->session = session.get();
     run_->stop = context.stop;
     const KnownConstraints::Scope known(run_->known);
     QUADRANT_TRY(Registry registry, std::move(builder_).freeze());

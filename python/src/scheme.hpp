@@ -24,6 +24,7 @@ namespace quadrant::python {
 /// What the hooks of one run share. What it holds of Python it lets go of when the run is over: it
 /// may refer to the result of the run, which refers to this.
 struct HookRun {
+  Session* session = nullptr;  ///< while it runs
   std::stop_token stop;
   bool carries_gains = false;
   std::optional<Eligibility> found;  ///< of phase 1

@@ -20,8 +20,9 @@ void bind_schemes(nb::module_& m) {
   nb::class_<CodesType>(m, "CodesType").def("describe", &describe);
   m.def("uniform", &uniform, "storage"_a, "expressed"_a, "axis"_a.none(), "block_size"_a, "range"_a,
         "scales"_a, "zero_points"_a.none());
-  m.def("encode", &encode, "array"_a, "format"_a, "axis"_a, "block_axis"_a, nb::kw_only(),
-        "table"_a.none(), "moments"_a.none(), "rounding"_a);
+  m.def("encode", &encode, "session"_a, "array"_a, "format"_a, "axis"_a, "block_axis"_a,
+        nb::kw_only(), "table"_a.none(), "moments"_a.none(), "rounding"_a);
+  m.def("decode", &decode, "codes"_a, "type"_a);
 
   nb::class_<Node>(m, "Node")
       .def_prop_ro("id", &Node::id)

@@ -1,6 +1,6 @@
 #include "session.hpp"
 
-#include <atomic>
+#include <algorithm>
 
 namespace quadrant::python {
 namespace {
@@ -8,8 +8,8 @@ namespace {
 // How long Ctrl-C may wait to be seen, and a bar to be redrawn.
 constexpr std::chrono::milliseconds patience{50};
 
-// PYTHREAD_INVALID_THREAD_ID, which the stable ABI has not.
-constexpr auto no_thread = static_cast<unsigned long>(-1);
+// The session whose call the thread runs Python for.
+thread_local Session* calling = nullptr;  // NOLINT(*-avoid-non-const-global-variables)
 
 }  // namespace
 
@@ -33,15 +33,35 @@ Session::Session(const SessionOptions& options, nb::object progress)
   if (options.run_memory != 0) context_.run_memory = options.run_memory;
 }
 
+PythonCall::PythonCall(Session& session)
+    : session_(session), around_(std::exchange(calling, &session)) {
+  const std::lock_guard lock(session_.mutex_);
+  session_.callers_.push_back(PyThread_get_thread_ident());
+}
+
+PythonCall::~PythonCall() {
+  calling = around_;
+  const std::lock_guard lock(session_.mutex_);
+  const auto own = std::ranges::find(session_.callers_, PyThread_get_thread_ident());
+  session_.callers_.erase(own);
+}
+
+// Ends what runs Python at its next line. What that raises comes second. Needs the GIL.
+void Session::interrupt() {
+  const std::lock_guard lock(mutex_);
+  for (const unsigned long thread : callers_) {
+    PyThreadState_SetAsyncExc(thread, PyExc_KeyboardInterrupt);
+  }
+}
+
 void Session::run_in_thread(const std::function<void()>& work) {
   std::exception_ptr thrown;
+  const Session* const around = calling;
   {
     const nb::gil_scoped_release no_gil;
     std::condition_variable finished;
     bool is_finished = false;
-    std::atomic<unsigned long> id = no_thread;
     std::thread thread([&] {
-      id = PyThread_get_thread_ident();
       try {
         work();
       } catch (...) {  // no memory, say, or Stopped
@@ -54,14 +74,13 @@ void Session::run_in_thread(const std::function<void()>& work) {
     std::unique_lock lock(mutex_);
     while (!finished.wait_for(lock, patience, [&] { return is_finished; })) {
       lock.unlock();
+      if (around != nullptr && around->stop_.stop_requested()) stop_.request_stop();
       {
         const nb::gil_scoped_acquire gil;
         // Of the main thread alone: in others it does nothing.
         if (PyErr_CheckSignals() != 0) {
           keep(std::make_exception_ptr(nb::python_error()));
-          // Ends a hook or callback that runs Python, at its next line. What it raises comes
-          // second.
-          PyThreadState_SetAsyncExc(id, PyExc_KeyboardInterrupt);
+          interrupt();
         }
       }
       lock.lock();
@@ -98,12 +117,10 @@ void Session::progress(std::string_view task, std::uint64_t done, std::uint64_t 
   if (task == last_task_ && done != total && now - last_progress_ < patience) return;
   last_task_ = task;
   last_progress_ = now;
-  const nb::gil_scoped_acquire gil;
-  try {
+  static_cast<void>(call_python(*this, "the callback failed", [&]() -> Expected<void> {
     if (!progress_.is_none()) progress_(nb::str(task.data(), task.size()), done, total);
-  } catch (...) {
-    keep(std::current_exception());
-  }
+    return {};
+  }));
 }
 
 }  // namespace quadrant::python

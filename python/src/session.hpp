@@ -66,7 +66,8 @@ class StoppableExecutor final : public Executor {
 
 /// Library calls run in a thread of their own, without the GIL; the calling thread waits for them
 /// and lets Python handle signals meanwhile. So Ctrl-C ends a call at its next step or sample, and
-/// callbacks may take as long as they like: one that runs Python gets a KeyboardInterrupt, too.
+/// callbacks may take as long as they like: each that runs Python, on whatever thread, gets a
+/// KeyboardInterrupt, too, and a call of the library in one ends with the call around it.
 class Session final : public Sink {
  public:
   /// `progress(task, done, total)` or None.
@@ -95,8 +96,10 @@ class Session final : public Sink {
   void progress(std::string_view task, std::uint64_t done, std::uint64_t total) override;
 
  private:
+  friend class PythonCall;
   using Clock = std::chrono::steady_clock;
   void run_in_thread(const std::function<void()>& work);
+  void interrupt();
 
   std::stop_source stop_;
   StoppableExecutor executor_;
@@ -109,7 +112,34 @@ class Session final : public Sink {
 
   std::mutex mutex_;
   std::exception_ptr raised_;            // guarded by mutex_
+  std::vector<unsigned long> callers_;   // threads that run Python; guarded by mutex_
   std::vector<Diagnostic> diagnostics_;  // guarded by mutex_
 };
+
+/// A thread of the session runs Python while this is there: it has the GIL.
+class PythonCall {
+ public:
+  explicit PythonCall(Session& session);
+  PythonCall(const PythonCall&) = delete;
+  PythonCall& operator=(const PythonCall&) = delete;
+  ~PythonCall();
+
+ private:
+  nb::gil_scoped_acquire gil_;
+  Session& session_;
+  Session* around_;  // of a call that this thread is in already
+};
+
+/// What `call()`, which runs Python, gives, an Expected; what it raises ends the session's call.
+template <class Call>
+auto call_python(Session& session, const char* failed, Call call) -> std::invoke_result_t<Call&> {
+  const PythonCall python(session);
+  try {
+    return call();
+  } catch (...) {
+    session.keep(std::current_exception());
+    return fail(ErrorCode::cancelled, failed);
+  }
+}
 
 }  // namespace quadrant::python

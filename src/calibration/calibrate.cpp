@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -66,7 +67,8 @@ class Calibrator {
   Expected<StatisticsTable> run(const Runtime& runtime);
 
  private:
-  Expected<void> choose_values();
+  Expected<void> choose_values(const Runtime& runtime);
+  Expected<std::vector<WatchedValue>> all_values(const Runtime& runtime) const;
   Expected<void> run_sample(std::size_t sample);
   void warn() const;
   StatisticsTable result();
@@ -94,13 +96,40 @@ bool may_have_axis(const Graph& graph, const WatchedValue& watched) {
          normalize_axis(*watched.channel_axis, shape.rank()).has_value();
 }
 
-Expected<void> Calibrator::choose_values() {
+Expected<std::vector<WatchedValue>> Calibrator::all_values(const Runtime& runtime) const {
+  QUADRANT_TRY(const std::vector<Value> all, real_values(graph_));
+  QUADRANT_TRY(const std::set<Value> beyond, out_of_reach(runtime, graph_, all));
+  if (!beyond.empty() && options_.sink != nullptr) {
+    options_.sink->report(
+        {Severity::warning,
+         fmt::format("{} values in bodies of loops and branches have no statistics: this runtime "
+                     "does not show them, the interpreter does",
+                     beyond.size()),
+         {.tensor = name(*beyond.begin())}});
+  }
+  std::vector<WatchedValue> watched;
+  for (const Value value : all) {
+    if (!beyond.contains(value)) watched.push_back({value, std::nullopt});
+  }
+  return watched;
+}
+
+Expected<void> Calibrator::choose_values(const Runtime& runtime) {
   std::vector<WatchedValue> watched = options_.values;
   if (watched.empty()) {
-    QUADRANT_TRY(const std::vector<Value> all, real_values(graph_));
-    for (const Value value : all) watched.push_back({value, std::nullopt});
+    QUADRANT_TRY(watched, all_values(runtime));
   }
+  std::vector<Value> wanted;
+  wanted.reserve(watched.size());
+  for (const WatchedValue& each : watched) wanted.push_back(each.value);
+  QUADRANT_TRY(const std::set<Value> beyond, out_of_reach(runtime, graph_, wanted));
   for (const WatchedValue& each : watched) {
+    if (beyond.contains(each.value)) {
+      return fail(ErrorCode::usage,
+                  "it is in the body of a loop or a branch: this runtime does not show it, the "
+                  "interpreter does",
+                  {.tensor = name(each.value)});
+    }
     if (!may_be_watched(graph_, each.value)) {
       return fail(ErrorCode::usage,
                   fmt::format("the value is {}: only of floats there are statistics",
@@ -169,7 +198,7 @@ Expected<StatisticsTable> Calibrator::run(const Runtime& runtime) {
   if (data_.size() == 0) {
     return fail(ErrorCode::usage, "there are no samples to calibrate with");
   }
-  QUADRANT_CHECK(choose_values());
+  QUADRANT_CHECK(choose_values(runtime));
   QUADRANT_TRY(model_, load_checked(runtime, graph_, values_));
   const SampleLoop loop{.executor = options_.executor, .sink = options_.sink, .task = "calibrate"};
   QUADRANT_CHECK(for_each_sample(

@@ -88,4 +88,17 @@ Expected<std::unique_ptr<ModelExecutor>> load_checked(const Runtime& runtime, co
   return std::make_unique<CheckedModel>(std::move(model), std::move(expected));
 }
 
+Expected<std::set<Value>> out_of_reach(const Runtime& runtime, const Graph& graph,
+                                       std::span<const Value> values) {
+  std::set<Value> found;
+  if (runtime.reaches_bodies()) return found;
+  QUADRANT_TRY(const Regions regions, Regions::find(graph));
+  for (const Value value : values) {
+    const bool is_inside =
+        graph.constant(value.node) == nullptr && regions.of(value.node) != Regions::model;
+    if (is_inside) found.insert(value);
+  }
+  return found;
+}
+
 }  // namespace quadrant::inline v0

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <span>
 
 #include "quadrant/runtime/interpreter.hpp"
@@ -15,5 +16,9 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load_checked(const Runtime& runtime,
                                                                     const Graph& graph,
                                                                     std::span<const Value> watched);
+
+/// Of `values`, those in the bodies of loops and branches, of which the runtime hands out none.
+[[nodiscard]] Expected<std::set<Value>> out_of_reach(const Runtime& runtime, const Graph& graph,
+                                                     std::span<const Value> values);
 
 }  // namespace quadrant::inline v0

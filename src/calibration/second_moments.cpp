@@ -250,7 +250,7 @@ class Collector {
  private:
   [[nodiscard]] Expected<void> take(const MomentsGrid& grid) const;
   void tell_cut() const;
-  void find_weights();
+  Expected<void> find_weights(const Runtime& runtime);
   void make_room();
   void load(Watched& watched) const;
   using Visit = FunctionRef<Expected<void>(Watched&, const Reader&, const Data&)>;
@@ -265,7 +265,7 @@ class Collector {
   std::vector<LeftAlone> left_;
 };
 
-void Collector::find_weights() {
+Expected<void> Collector::find_weights(const Runtime& runtime) {
   std::map<NodeId, Watched*> by_constant;
   for (LayerWeight& weight : layer_weights(graph_, left_)) {
     Watched*& watched = by_constant[weight.constant];
@@ -277,10 +277,22 @@ void Collector::find_weights() {
     }
     watched->readers.push_back({std::move(weight), std::nullopt, nullptr});
   }
+  std::vector<Value> inputs;
   for (const auto& watched : weights_) {
     const NodeId constant = watched->readers.front().weight.constant;
+    for (const Reader& reader : watched->readers) inputs.push_back(reader.weight.data);
     if (count_reads(graph_, constant) == watched->readers.size()) continue;
     watched->leave("a lookup, or another that is no layer, reads it, too");
+  }
+  QUADRANT_TRY(const std::set<Value> beyond, out_of_reach(runtime, graph_, inputs));
+  for (const auto& watched : weights_) {
+    const bool is_inside = std::ranges::any_of(watched->readers, [&](const Reader& reader) {
+      return beyond.contains(reader.weight.data);
+    });
+    if (!is_inside) continue;
+    watched->leave(
+        "a layer in the body of a loop or a branch reads it: this runtime does not show "
+        "its inputs, the interpreter does");
   }
   std::set<std::string, std::less<>> unclear;
   for (const LeftAlone& left : left_) unclear.insert(left.name);
@@ -288,6 +300,7 @@ void Collector::find_weights() {
     const bool is_asked = options_.only == nullptr || options_.only->contains(watched->name);
     return unclear.contains(watched->name) || !is_asked;
   });
+  return {};
 }
 
 // For sums, and the weights of probes.
@@ -410,7 +423,7 @@ Expected<void> Collector::sum(Watched& watched, const Reader& reader, const Data
 
 Expected<MomentsGrid> Collector::find_grid(const Runtime& runtime) {
   if (data_.size() == 0) return fail(ErrorCode::usage, no_samples);
-  find_weights();
+  QUADRANT_CHECK(find_weights(runtime));
   make_room();
   QUADRANT_CHECK(visit(runtime, "ranges of inputs",
                        [](Watched& watched, const Reader& reader, const Data& data) {
@@ -475,7 +488,7 @@ void Collector::tell_cut() const {
 
 Expected<SecondMomentsTable> Collector::count_on(const MomentsGrid& grid, const Runtime& runtime) {
   if (data_.size() == 0) return fail(ErrorCode::usage, no_samples);
-  find_weights();
+  QUADRANT_CHECK(find_weights(runtime));
   make_room();
   QUADRANT_CHECK(take(grid));
   QUADRANT_CHECK(visit(runtime, "moments of inputs",
@@ -497,6 +510,19 @@ Expected<SecondMomentsTable> Collector::count_on(const MomentsGrid& grid, const 
 }
 
 }  // namespace
+
+MomentsGrid grid_of(const SecondMomentsTable& moments) {
+  MomentsGrid grid{.left = moments.left, .model_hash = moments.model_hash};
+  for (const auto& [name, weight] : moments.weights) {
+    MomentsGrid::Weight& made = grid.weights[name];
+    made.layout = weight.layout();
+    for (std::size_t matrix = 0; matrix < made.layout.matrices.size(); ++matrix) {
+      const auto steps = weight.steps(matrix);
+      made.steps.insert(made.steps.end(), steps.begin(), steps.end());
+    }
+  }
+  return grid;
+}
 
 Expected<void> MomentsGrid::merge(const MomentsGrid& other) {
   for (const auto& [name, weight] : other.weights) {

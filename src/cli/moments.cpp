@@ -21,19 +21,6 @@
 namespace quadrant::cli {
 namespace {
 
-MomentsGrid grid_of(const SecondMomentsTable& moments) {
-  MomentsGrid grid{.left = moments.left, .model_hash = moments.model_hash};
-  for (const auto& [name, weight] : moments.weights) {
-    MomentsGrid::Weight& made = grid.weights[name];
-    made.layout = weight.layout();
-    for (std::size_t matrix = 0; matrix < made.layout.matrices.size(); ++matrix) {
-      const auto steps = weight.steps(matrix);
-      made.steps.insert(made.steps.end(), steps.begin(), steps.end());
-    }
-  }
-  return grid;
-}
-
 MomentsGrid grid_of(SavedMoments saved) {
   if (auto* const grid = std::get_if<MomentsGrid>(&saved)) return std::move(*grid);
   return grid_of(std::get<SecondMomentsTable>(saved));

@@ -63,6 +63,8 @@ Expected<std::unique_ptr<DataSet>> open_samples(const RunInputs& inputs, const G
                                        .files = context.files}));
   }
   const DataSet& samples = files != nullptr ? *files : *inputs.samples;
+  // Of none all figures would be perfect.
+  if (samples.size() == 0) return fail(ErrorCode::usage, "there are no samples");
   return std::make_unique<StoppableSamples>(std::move(files), samples, graph, context);
 }
 

@@ -112,6 +112,38 @@ class SamplesTest(PackageTest):
             found = qd.calibrate(two_layers(), broken, allow_non_finite_samples=True)
         self.assertEqual(found["x"]["non_finite"], 1)
 
+    def test_arrays_by_dlpack_alone(self):
+        class Lent:
+            def __init__(self, array):
+                self.__dlpack__ = array.__dlpack__
+                self.__dlpack_device__ = array.__dlpack_device__
+
+        lent = [{"x": Lent(sample["x"])} for sample in rows(3)]
+        self.assertEqual(dict(qd.calibrate(two_layers(), lent)), dict(qd.calibrate(two_layers(), rows(3))))
+        weight = qd.read(two_layers()).weights["fc1.weight"]
+        np.testing.assert_array_equal(np.from_dlpack(weight), weight)
+
+        class Broken:
+            def __array__(self, *_, **__):
+                raise Oops("no array")
+
+        error = self.assert_fails("usage", ["no array", "sample 0"], lambda: qd.calibrate(two_layers(), [{"x": Broken()}]),
+                                  tensor="x")
+        self.assertIsInstance(error.__cause__, Oops)
+
+    def test_no_samples(self):
+        model = two_layers()
+        calls = self.calls(list) | {
+            "sensitivity": lambda: qd.sensitivity(model, "weight-only", []),
+            "optimize": lambda: qd.optimize(model, rows(4), data=[]),
+            "pareto": lambda: qd.pareto(model, "weight-only", samples=[]),
+            "diagnose": lambda: qd.diagnose(model, model, []),
+            "second moments": lambda: qd.second_moments(model, []),
+        }
+        for name, call in calls.items():
+            with self.subTest(name):
+                self.assert_fails("usage", ["no samples"], call)
+
     def test_a_sequence_is_read_as_it_goes(self):
         samples = Endless(rows(1)[0], 50)
         qd.calibrate(two_layers(), samples)
@@ -182,6 +214,32 @@ class StopTest(PackageTest):
             lambda: qd.quantize(DIGITS, "weight-only", bits=4, calibration=Endless(digits(1)[0])),
             lambda: qd.quantize(DIGITS, "static-affine", calibration=Endless(digits(1)[0])),
             lambda: qd.compare(DIGITS, DIGITS, Endless(digits(1)[0])),
+        ):
+            timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            start = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                call()
+            self.assertLess(time.monotonic() - start, 10)
+            timer.join()
+
+    def test_ctrl_c_in_callbacks(self):
+        """That take long themselves, on whatever thread, and where they call the library."""
+
+        class Slow(Endless):
+            def __getitem__(self, i):
+                for _ in range(300):
+                    time.sleep(0.1)
+                return super().__getitem__(i)
+
+        def slow(contents, values):
+            return lambda sample: qd.calibrate(DIGITS, Endless(digits(1)[0]))
+
+        for call in (
+            lambda: qd.calibrate(DIGITS, Slow(digits(1)[0]), threads=1),
+            lambda: qd.calibrate(DIGITS, Slow(digits(1)[0]), threads=3),
+            lambda: qd.calibrate(DIGITS, Endless(digits(1)[0]), runtime=slow, threads=1),
+            lambda: qd.calibrate(DIGITS, Endless(digits(1)[0]), runtime=slow, threads=3),
         ):
             timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()

@@ -3,14 +3,18 @@
     PYTHONPATH=build/release/python .venv/bin/python tests/python/runtime_test.py      with $QUADRANT, the command
 """
 
+import os
+import pickle
+import signal
 import threading
+import time
 import unittest
 
 import numpy as np
 import quadrant as qd
 from _package import DIGITS, PackageTest, digits, onnx, rows, two_layers, weights_of
 from onnx import TensorProto, helper, numpy_helper
-from quadrant.scheme import encode
+from quadrant.scheme import QuantizedType, decode, encode
 
 
 def by_onnxruntime(contents, values):
@@ -43,6 +47,27 @@ def two_groups():
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 5, 5])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 5, 5])],
         [numpy_helper.from_array(w, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+
+
+def with_a_branch():
+    """y = (2 x) w in one branch, and x w in the other, which is never taken."""
+    w = np.random.default_rng(3).standard_normal((16, 8)).astype(np.float32)
+
+    def branch(name, nodes):
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(f"{name}_y", TensorProto.FLOAT, None)])
+
+    taken = branch("then", [helper.make_node("Add", ["x", "x"], ["in_then"]),
+                            helper.make_node("MatMul", ["in_then", "w"], ["then_y"])])
+    other = branch("else", [helper.make_node("Identity", ["z"], ["else_y"])])
+    graph = helper.make_graph(
+        [helper.make_node("If", ["c"], ["y"], "if", then_branch=taken, else_branch=other)],
+        "test",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 16]),
+         helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.zeros((2, 8), np.float32), "z")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
 
@@ -119,8 +144,31 @@ class RuntimeTest(PackageTest):
         self.assert_fails("usage", ["gave a str"], calibrated(giving("h")))
         self.assert_fails("usage", ["2 arrays of the 1"], calibrated(giving([fit, fit])))
         self.assert_fails("usage", ["no such value"], calibrated(giving({"r": fit})), tensor="h")
-        self.assert_fails("usage", ["float64"], calibrated(giving([fit.astype(np.float64)])), tensor="h")
+        wrong = self.assert_fails("usage", ["float64"], calibrated(giving([fit.astype(np.float64)])), tensor="h")
+        self.assertNotIn("convert_samples", str(wrong))
         self.assert_fails("usage", ["[2x31]", "[?x32]"], calibrated(giving([fit[:, :31]])), tensor="h")
+
+    def test_values_whose_type_the_model_does_not_say(self):
+        proto = two_layers()
+        proto.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+        proto.graph.node[1].CopyFrom(helper.make_node("QuickGelu", ["h"], ["r"], domain="com.microsoft", alpha=1.0))
+        found = qd.calibrate(proto, rows(3), runtime=by_onnxruntime)
+        self.assert_alike(found, qd.calibrate(proto, rows(3)))
+
+    def test_bodies_are_out_of_reach(self):
+        proto = with_a_branch()
+        samples = [{"x": sample["x"], "c": np.array(True)} for sample in rows(4)]
+        with self.assertWarnsRegex(qd.QuadrantWarning, "3 values in bodies"):
+            found = qd.calibrate(proto, samples, runtime=by_onnxruntime)
+        self.assertEqual(set(found), {"x", "y"})
+        inner = "if/then_branch/in_then"
+        self.assertIn(inner, qd.calibrate(proto, samples))
+        self.assert_fails("usage", ["the interpreter does"],
+                          lambda: qd.calibrate(proto, samples, values=inner, runtime=by_onnxruntime), tensor=inner)
+        self.assertEqual(list(qd.second_moments(proto, samples)), ["w"])
+        moments = qd.second_moments(proto, samples, runtime=by_onnxruntime)
+        self.assertEqual(list(moments), [])
+        self.assertRegex(moments.left["w"], "body of a loop or a branch")
 
     def test_one_thread_calls_it_by_one(self):
         lock = threading.Lock()
@@ -180,11 +228,33 @@ class MomentsTest(PackageTest):
         again = qd.SecondMoments.load(self.path("theirs"))
         again.save(self.path("again"))
         self.assertEqual(ours, (self.folder / "again").read_bytes())
-        again.merge(moments)
-        self.assertEqual(again.samples, 12)
         self.assert_fails("io", [], lambda: qd.SecondMoments.load(self.path("none")), file=self.path("none"))
         (self.folder / "broken").write_bytes(ours[:100])
         self.assert_fails("invalid_model", [], lambda: qd.SecondMoments.load(self.path("broken")), file=self.path("broken"))
+
+    def test_parts_add_up(self):
+        """On one grid, to the bytes of all samples at once."""
+        grid = qd.second_moments(DIGITS, digits(6))
+        parts = [qd.second_moments(DIGITS, part, grid=grid) for part in (digits(6)[:2], digits(6)[2:])]
+        parts[1] = pickle.loads(pickle.dumps(parts[1]))
+        parts[0].merge(parts[1])
+        self.assertEqual(parts[0].samples, 6)
+        for name, of in grid.items():
+            np.testing.assert_array_equal(parts[0][name].mean, of.mean)
+            self.assertEqual(parts[0][name].counts, of.counts)
+        self.assert_fails("usage", [], lambda: parts[0].merge(qd.second_moments(DIGITS, digits(3))))
+        self.assertEqual(parts[0].samples, 6)
+        self.assert_fails("usage", [], lambda: qd.second_moments(two_layers(), rows(2), grid=grid))
+
+    def test_names(self):
+        self.assertEqual(list(qd.second_moments(two_layers(), rows(2), weights="fc2.weight")), ["fc2.weight"])
+        self.assert_fails("usage", ["fc1.weight"], lambda: qd.second_moments(two_layers(), rows(2), weights="fc1.wieght"))
+        self.assert_fails("usage", ["no layer"], lambda: qd.second_moments(two_layers(), rows(2), weights=["h"]), tensor="h")
+
+    def test_of_another_model(self):
+        moments = qd.second_moments(two_layers(seed=1), rows(2))
+        self.assert_fails("usage", ["another model"],
+                          lambda: qd.quantize(two_layers(), "weight-only", calibration=moments), file=None)
 
     def test_quantize_takes_them(self):
         moments = qd.second_moments(DIGITS, digits(16))
@@ -211,14 +281,43 @@ class MomentsTest(PackageTest):
         nearest, _ = encode(weight, "i4 * f32[channel] : f32", axis=1, moments=of, rounding="nearest")
         np.testing.assert_array_equal(nearest, plain)
         self.assert_fails("usage", ["'best'"], lambda: encode(weight, "nf4", moments=of, rounding="best"))
-        self.assert_fails("impossible", [], lambda: encode(weight[:5], "i4 * f32[channel] : f32", moments=of))
+        self.assert_fails("usage", ["[16, 32]", "[32, 16]"], lambda: encode(weight.T, "nf4", moments=of))
+
+    def test_decode(self):
+        weight = weights_of(two_layers(64))["fc1.weight"]
+        for name, least in (("int8", 40), ("int4", 18), ("nf4", 18), ("nvfp4", 18), ("fp8-e4m3", 28), ("q4_k", 18),
+                            ("codebook:16", 16)):
+            with self.subTest(name):
+                codes, kind = encode(weight, name, axis=1, block_axis=0)
+                back = decode(codes, kind)
+                self.assertEqual((back.dtype, back.shape), (np.float32, weight.shape))
+                self.assertGreater(10 * np.log10((weight**2).sum() / ((back - weight) ** 2).sum()), least)
+                if kind.scales is None:
+                    self.assert_fails("usage", [], lambda kind=kind: kind.along(0))
+        mine = QuantizedType("int8", np.array([0.5, 0.25]), axis=1, zero_points=np.array([1, 0], np.int8))
+        found = decode(np.array([[3, 4]], np.int8), mine)
+        np.testing.assert_array_equal(found, [[1.0, 1.0]])
+        self.assert_fails("impossible", ["f64"], lambda: decode(np.array([[3.0]]), mine))
+
+    def test_encode_stops(self):
+        """Of what takes many seconds."""
+        values = np.random.default_rng(0).standard_normal((2048, 1024)).astype(np.float32)
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            encode(values, "codebook:16:channel")
+        self.assertLess(time.monotonic() - start, 8)
 
     def test_encode_by_a_table_of_ones_own(self):
         table = np.array([-3, -1, 0, 2], np.float32)
         values = np.random.default_rng(1).standard_normal((8, 8)).astype(np.float32) * 2
         codes, _ = encode(values, "codebook:4", table=table)
         np.testing.assert_array_equal(codes, np.abs(values[..., None] - table).argmin(-1))
+        np.testing.assert_array_equal(decode(codes, encode(values, "codebook:4", table=table)[1]), table[codes])
         self.assert_fails("impossible", [], lambda: encode(values, "codebook:4", table=table[:3]))
+        for wrong in ([], [1, 0, 2, 3], [1, 1, 2, 3], [0, 1, 2, np.nan]):
+            self.assert_fails("usage", ["ascend"], lambda wrong=wrong: encode(values, "codebook:4", table=wrong))
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ class OpenVinoRuntime final : public Runtime {
   /// `impossible` and its own words; `io` when the temporary file cannot be written.
   [[nodiscard]] Expected<std::unique_ptr<ModelExecutor>> load(
       const Graph& graph, std::span<const Value> watched) const override;
+  [[nodiscard]] bool reaches_bodies() const override { return false; }
 
  private:
   struct Engine;

@@ -48,6 +48,9 @@ struct MomentsGrid {
   [[nodiscard]] Expected<void> merge(const MomentsGrid& other);
 };
 
+/// The grid that these were counted on: what others are counted on that are to be added to them.
+[[nodiscard]] MomentsGrid grid_of(const SecondMomentsTable& moments);
+
 struct CollectMomentsOptions {
   /// Of all sums together, and of the weights that convolutions are asked with.
   std::uint64_t most_bytes = std::uint64_t{4} << 30U;

@@ -114,6 +114,10 @@ class Runtime {
   /// is something in the graph that this runtime cannot do, with all of it named.
   [[nodiscard]] virtual Expected<std::unique_ptr<ModelExecutor>> load(
       const Graph& graph, std::span<const Value> watched) const = 0;
+
+  /// Whether values in the bodies of loops and branches are handed out. Where they are not,
+  /// calibration and moments say which are missing.
+  [[nodiscard]] virtual bool reaches_bodies() const { return true; }
 };
 
 /// Whether `inputs` are one tensor for each input of the graph, with its element type, rank, and
