@@ -1,9 +1,13 @@
 // Codes that are part of their type, for formats that know none.
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "numerics/code_limits.hpp"
+#include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/methods/fake_quantize.hpp"
 
@@ -17,6 +21,15 @@ bool has_limits(const UniformType& type) {
   return bit_width(type.storage) <= most_bits && is_part_of_storage(type);
 }
 
+/// Whether the node only moves codes that are `stored`: these are within their limits.
+bool moves_stored(NodeRef node, const std::vector<bool>& stored) {
+  if (find_move(node) == nullptr) return false;
+  return std::ranges::all_of(node.operands(), [&](Value operand) {
+    return operand.is_absent() || !node.graph->type(operand).is_quantized() ||
+           stored[operand.node.index];
+  });
+}
+
 }  // namespace
 }  // namespace low_precision
 
@@ -24,10 +37,11 @@ Expected<std::int64_t> limit_before_quantize(Graph& graph) {
   using namespace low_precision;
   std::int64_t count = 0;
   std::unordered_map<const UniformType*, std::shared_ptr<const UniformType>> whole;
-  const std::uint32_t bound = graph.index_bound();
-  for (std::uint32_t index = 0; index < bound; ++index) {
-    const NodeId id = graph.node_at(index);
-    if (!id.is_valid() || graph.constant(id) || graph.kind(id) == ops::Input::kind) continue;
+  QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
+  std::vector<bool> stored(graph.index_bound());
+  for (const NodeId id : order) {
+    stored[id.index] = graph.constant(id) != nullptr || moves_stored(graph.ref(id), stored);
+    if (stored[id.index] || graph.kind(id) == ops::Input::kind) continue;
     if (graph.result_count(id) != 1 || !graph.type({id}).is_quantized()) continue;
     TensorType type = graph.type({id});
     if (!type.uniform() || !has_limits(*type.uniform())) continue;

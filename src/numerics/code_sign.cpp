@@ -39,7 +39,10 @@ class Search {
     return type != nullptr && type->storage == storage_;
   }
 
-  // The codes that moves connect with these, unless somebody asks for them as they are.
+  [[nodiscard]] int bits(Value value) const { return declared_bits(*graph_.type(value).uniform()); }
+
+  // The codes that moves connect with these, unless somebody asks for them as they are, or some
+  // would be shifted otherwise than others.
   void collect(Value first) {
     std::vector<Value> found;
     bool is_free = true;
@@ -48,6 +51,7 @@ class Search {
       const Value value = pending_.back();
       pending_.pop_back();
       found.push_back(value);
+      is_free = is_free && bits(value) == bits(first);
       const bool is_maker_free = follow_to_maker(value);
       is_free = follow_to_readers(value) && is_maker_free && is_free;
     }

@@ -131,3 +131,16 @@ output(%b)
   CHECK(codes("w") == std::vector<std::int64_t>{0, 7, 8, 15});
   CHECK(codes("n") == std::vector<std::int64_t>{0, 1, 2, 3});
 }
+
+TEST_CASE("codes that would be shifted otherwise than those that they are moved to stay") {
+  const Graph graph = parsed(R"(
+%w: tensor<2x1x!quant.uniform<u2:f32, 0.5:1>> = constant() [0, 3]
+%t: tensor<1x2x!quant.uniform<u4:f32, 0.5:1>> = transpose(%w) {perm = [1, 0]}
+%y: tensor<1x2xf32> = dequantize(%t)
+%v: tensor<2x!quant.uniform<u2:f32, 0.5:1>> = constant() [1, 2]
+%z: tensor<2xf32> = dequantize(%v)
+output(%y)
+output(%z)
+)");
+  CHECK(free_names(graph, ElementType::uint4, is_anything) == Names{"v"});
+}

@@ -24,6 +24,18 @@ TEST_CASE("limits on real numbers stand in for limits of codes") {
   }
 }
 
+TEST_CASE("stored codes that are moved keep their type: they are within its limits") {
+  Graph graph = parsed(R"(
+graph {opset = 21}
+%w: tensor<2x1x!quant.uniform<u2:f32, 0.5:1>> = constant() [0, 3]
+%t: tensor<1x2x!quant.uniform<u2:f32, 0.5:1>> = transpose(%w) {perm = [1, 0]}
+%y: tensor<1x2xf32> = dequantize(%t)
+output(%y)
+)");
+  CHECK(limit_before_quantize(graph).value() == 0);
+  CHECK(declared_bits(*graph.type(graph.find_value("t")).uniform()) == 2);
+}
+
 TEST_CASE("codes that are all of their type are left alone") {
   Graph graph = parsed(R"(
 graph {opset = 21}
