@@ -137,8 +137,8 @@ class CalibrateTest(StoppedRuns):
             "the model": ("calibrate", "other.onnx", *self.command(20000, *again)[2:]),
         }.items():
             self.fails(USAGE, ["s.checkpoint: this checkpoint is of another run, which differs in ", what], *arguments)
-        self.put("s.checkpoint", whole.replace(b"0.1.0", b"9.9.9", 1))
-        self.fails(USAGE, "differs in the version (9.9.9; now 0.1.0)", *self.command(20000, *again))
+        self.put("s.checkpoint", whole.replace(self.version().encode(), b"9.9.9", 1))
+        self.fails(USAGE, f"differs in the version (9.9.9; now {self.version()})", *self.command(20000, *again))
 
     def test_damaged(self):
         self.killed(*self.command(3000, "-o", "s", "--checkpoint", 40, "--threads", 1))
@@ -259,8 +259,8 @@ class OptimizeTest(StoppedRuns):
                        *arguments, "--checkpoint")
         self.fails(USAGE, "what is gathered (attempts of a search; now statistics)", "calibrate", self.model, "--data", "data",
                    "-o", "q.onnx", "--checkpoint", 5)
-        self.put("q.onnx.checkpoint", whole.replace(b"0.1.0", b"9.9.9", 1))
-        self.fails(USAGE, "differs in the version (9.9.9; now 0.1.0)", *self.command("--checkpoint"))
+        self.put("q.onnx.checkpoint", whole.replace(self.version().encode(), b"9.9.9", 1))
+        self.fails(USAGE, f"differs in the version (9.9.9; now {self.version()})", *self.command("--checkpoint"))
 
     def test_damaged(self):
         self.killed(after=3)

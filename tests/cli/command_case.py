@@ -73,6 +73,9 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((result.returncode, result.stderr.decode()), (DONE, ""), arguments)
         return result.stdout.decode()
 
+    def version(self):
+        return self.succeeds("--version").split()[-1]
+
     def json_of(self, *arguments):
         return json.loads(self.succeeds(*arguments, "--json"))
 

@@ -179,7 +179,7 @@ TEST_CASE("static_affine: infinite and NaN ranges leave values in float") {
     statistics->values["y"].histogram.add(std::vector<float>{bad});
     const QuantizeResult result = test::quantized_by_operands(model, {.statistics = statistics});
     CHECK(planned(result, "y") == "float");
-    CHECK(test::reason(model.graph, result, "w").find("asks") != std::string::npos);
+    CHECK(test::reason(model.graph, result, "w").find("requests") != std::string::npos);
   }
 }
 
