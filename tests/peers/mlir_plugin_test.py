@@ -579,7 +579,7 @@ def test_weights_that_are_no_numbers():
         done = plugin(19, text, f"quadrant-{name}{{gains=unit}}")
         assert done.returncode == 1 and ":2:8: error:" in done.stderr and "non-finite=leave" in done.stderr, done.stderr
     said = " ".join(remarks(text, "quadrant-report{gains=unit non-finite=leave}"))
-    assert "0 of 1 constants" in said and "element 0 is nan" in said, said
+    assert "0 of 1 float constants" in said and "element 0 is nan" in said, said
 
 
 def test_what_a_lookup_gives_is_no_position():

@@ -386,7 +386,7 @@ def check_lookup(body, table, globals_, options, version):
     assert has_codes(made) and "f32, dense" not in made, made
     passes = f"quadrant-quantize{{{options}}},func.func(tosa-to-linalg),quadrant-lower-quant-ops"
     lowered = rewritten(version, text, passes)
-    assert not re.search(r"tensor<(1x)?16x5xf32>", lowered), f"the whole table in real numbers:\n{lowered}"
+    assert not re.search(r"tensor<(1x)?16x5xf32>", lowered), f"the whole table in float:\n{lowered}"
     printed = run_main(text, passes, version=version)
     ours = printed_numbers(printed)
     # A row is as far off as half its own scale: of 255 steps from end to end, or from zero to an end.
