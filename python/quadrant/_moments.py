@@ -76,8 +76,11 @@ class SecondMoments(Mapping[str, WeightMoments]):
         """As if these had seen the other's samples, too: of the same model, counted on the same grid.
 
         Raises:
-            Error: ``usage`` where grids differ, as they do unless one was given to `second_moments`. Nothing is added.
+            Error: ``usage`` for another model, and where grids differ, as they do unless one was given to
+                `second_moments`. Nothing is added.
         """
+        if not isinstance(other, SecondMoments):
+            raise TypeError(f"what is merged are SecondMoments, and not {other!r}")
         self._handle.merge(other._handle)
 
     @property
@@ -93,6 +96,8 @@ class SecondMoments(Mapping[str, WeightMoments]):
         return name in self._handle.names()
 
     def __getitem__(self, name: str) -> WeightMoments:
+        if name not in self and name in self.left:
+            raise KeyError(f"{name}: {self.left[name]}")
         return WeightMoments(self._handle.of(name))
 
     def __iter__(self) -> Iterator[str]:

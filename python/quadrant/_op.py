@@ -141,6 +141,8 @@ class QuantizedType:
 
     def along(self, axis: int) -> QuantizedType:
         """The same scales along another axis, for what moves codes. An Error where codes are not uniform."""
+        if self.axis is None and self.scales is not None:
+            return self
         if self.scales is None:
             raise Error(f"codes of {self.format} have no scales that lie along one axis")
         return QuantizedType(
@@ -198,6 +200,8 @@ def encode(
     axis, block_axis = (each + given.ndim if -given.ndim <= each < 0 else each for each in (axis, block_axis))
     values = None if table is None else packed(_ascending(table), "f32")
     if moments is not None:
+        if not isinstance(moments, WeightMoments):
+            raise TypeError(f"moments are those of one weight, moments['fc1.weight'], and not {moments!r}")
         moments._check_of(given)
     with session_of(Settings(threads=threads)) as session:
         codes, handle = _quadrant.encode(

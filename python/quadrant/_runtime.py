@@ -10,10 +10,10 @@ from ._arrays import Array, Packed, as_array, element_of, fitted, packed, unpack
 from ._errors import Error
 from ._model import Model
 
-# Runs one sample: arrays by the names of inputs in, values out, in the order in which they were asked for, or by name.
 Runs = Callable[[dict[str, Array]], Sequence[Any] | Mapping[str, Any]]
-# Makes a model, the bytes of an ONNX file, ready to give the values of these names, which are its outputs.
+"""Runs one sample: arrays by the names of inputs in, values out, in the order in which they were asked for, or by name."""
 Runtime = Callable[[bytes, list[str]], Runs]
+"""Makes a model, the bytes of an ONNX file, ready to give the values of these names, which are its outputs."""
 
 
 def adapted(runtime: Runtime | None) -> Callable[..., Any] | None:

@@ -21,7 +21,12 @@ SamplesLike = Iterable[Sample] | str | os.PathLike[str]
 
 def names_of(given: str | Sequence[str]) -> list[str]:
     """One name or pattern, or several."""
-    return [given] if isinstance(given, str) else list(given)
+    if isinstance(given, str):
+        return [given]
+    names = list(given) if isinstance(given, Iterable) else [None]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"names and patterns are a str, or several in a list, and not {given!r}")
+    return names
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -56,6 +61,8 @@ def packed_sample(model: _quadrant.Model, sample: Sample, what: str, settings: S
             text = "x".join("?" if extent is None else str(extent) for extent in shape or ())
             given = "x".join(map(str, array.shape))
             raise Error(f"{what} is of {given or 'no axes'}, and the model takes {text or 'no axes'}", tensor=name)
+        if array.size == 0 and 0 not in (shape or ()):
+            raise Error(f"{what} has no elements", tensor=name)
         is_float = dtype_name(element) in ("float16", "float32", "float64")
         if is_float and not settings.allow_non_finite_samples and not np.isfinite(array).all():
             raise Error(f"{what} has NaN or infinity; allow_non_finite_samples=True lets it pass", tensor=name)
@@ -77,6 +84,8 @@ def samples_of(
         return _quadrant.Samples.of_path(os.fspath(samples))
     if isinstance(samples, Mapping):
         raise TypeError("samples are several dicts, in a list say; this is one")
+    if not isinstance(samples, Iterable) and not hasattr(samples, "__getitem__"):
+        raise TypeError(f"samples are dicts of arrays, in a list say, or the path of a folder, and not {samples!r}")
     is_sequence = hasattr(samples, "__getitem__") and hasattr(samples, "__len__")
     sequence: Any = samples if is_sequence else list(samples)
 

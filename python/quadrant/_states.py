@@ -118,8 +118,11 @@ def _any(*states: type[QuantizationState]) -> EligibilityPattern:
 AnyQuantizable = _any(Quantizable)
 AnyQuantized = _any(Quantized, ToQuantize)
 AnyUnquantized = _any(Unquantized, Consumer)
+"""Matches parents that stay float, consumers among them."""
 AnyConsumer = _any(Consumer)
+"""Matches parents that gain from codes, and whose results are float."""
 AnyState = _any(*STATES)
+"""Matches any parent."""
 
 
 def or_absent(pattern: EligibilityPattern) -> EligibilityPattern:

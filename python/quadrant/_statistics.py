@@ -32,7 +32,9 @@ class Statistics(Mapping[str, dict[str, Any]]):
         write_file(path, self._handle.print().encode())
 
     def merge(self, other: Statistics) -> None:
-        """As if these had seen the other's samples, too."""
+        """As if these had seen the other's samples, too. An Error, ``usage``, for those of another model."""
+        if not isinstance(other, Statistics):
+            raise TypeError(f"what is merged are Statistics, and not {other!r}")
         self._handle.merge(other._handle)
 
     @property

@@ -19,6 +19,9 @@ using Arrays = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, Array>>;
                          const nb::typed<nb::list, Array>& inputs,
                          const std::vector<std::string>& wanted);
 
+/// That what was gathered was so on the same model, as far as that is known.
+[[nodiscard]] Expected<void> check_same_model(std::uint64_t hash, std::uint64_t other);
+
 struct Statistics {
   StatisticsTable table;
 

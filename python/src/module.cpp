@@ -2,6 +2,7 @@
 // in Python, is what users call.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -247,7 +248,10 @@ void bind_measuring(nb::module_& m) {
       .def("names", &Statistics::names)
       .def("of", &Statistics::of)
       .def("merge",
-           [](Statistics& self, const Statistics& other) { self.table.merge(other.table); })
+           [](Statistics& self, const Statistics& other) {
+             value_of(check_same_model(self.table.model_hash, other.table.model_hash));
+             self.table.merge(other.table);
+           })
       .def_prop_ro("samples", [](const Statistics& self) { return self.table.samples; });
   m.def("calibrate", &calibrate, "session"_a, "model"_a, "samples"_a, "values"_a,
         "runtime"_a.none());

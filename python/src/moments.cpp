@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "measure.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "recipe/node_names.hpp"
@@ -105,6 +106,7 @@ WeightMoments Moments::of(const std::string& name) const {
 }
 
 void Moments::merge(const Moments& other) {
+  value_of(check_same_model(table.model_hash, other.table.model_hash));
   value_of(table.merge(other.table));
   shapes.insert(other.shapes.begin(), other.shapes.end());
 }

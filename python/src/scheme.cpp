@@ -277,20 +277,22 @@ Expected<Asked> prepare(const Model& model, Registry registry, Recipe recipe,
   if (gains == nullptr) {
     return fail(ErrorCode::usage, "there is no gain model '" + recipe.gain + "'");
   }
-  return Asked{PreparedRun{.context = context,
-                           .model = model.path,
-                           .graph = *model.graph,
-                           .registry = std::move(registry),
-                           .gains = std::move(gains),
-                           .vetoes = std::move(scope.vetoes),
-                           .value_vetoes = std::move(scope.value_vetoes),
-                           .rules = {},
-                           .couplings = {},
-                           .recipe = {std::move(recipe), {}},
-                           .steps = {},
-                           .weights = {},
-                           .rounding = {}},
-               std::move(given)};
+  return Asked{
+      PreparedRun{.context = context,
+                  .model = model.path,
+                  .file_bytes = model.path.empty() ? 0 : model_bytes(model.path, *model.graph),
+                  .graph = *model.graph,
+                  .registry = std::move(registry),
+                  .gains = std::move(gains),
+                  .vetoes = std::move(scope.vetoes),
+                  .value_vetoes = std::move(scope.value_vetoes),
+                  .rules = {},
+                  .couplings = {},
+                  .recipe = {std::move(recipe), {}},
+                  .steps = {},
+                  .weights = {},
+                  .rounding = {}},
+      std::move(given)};
 }
 
 Expected<RunResult> run_phases(Asked asked, HookRun& run) {

@@ -116,7 +116,7 @@ class CauseFinder {
 
 Expected<void> CauseFinder::prepare() {
   QUADRANT_TRY(spelled_out_, in_file(spelled_out(quantized_), options_.quantized_name));
-  QUADRANT_TRY(folded_, in_file(as_it_was_quantized(real_), options_.real_name));
+  QUADRANT_TRY(folded_, in_file(as_it_was_quantized(real_, spelled_out_), options_.real_name));
   QUADRANT_TRY(places_, in_file(find_places(spelled_out_, folded_, made_.left_alone),
                                 options_.quantized_name));
   made_.places = places_.size();

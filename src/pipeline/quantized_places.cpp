@@ -7,6 +7,7 @@
 
 #include "ir/float_name.hpp"
 #include "ir/ops/elementwise.hpp"
+#include "ir/ops/normalization.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/graph.hpp"
@@ -127,6 +128,15 @@ Expected<void> add_weight(const Graph& quantized, const Graph& real, NodeId node
   return {};
 }
 
+int count_normalizations(const Graph& graph) {
+  int count = 0;
+  for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
+    const NodeId node = graph.node_at(index);
+    if (node.is_valid() && graph.kind(node) == ops::BatchNormalization::kind) ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 Expected<Graph> spelled_out(Graph quantized) {
@@ -141,9 +151,11 @@ Expected<Graph> spelled_out(Graph quantized) {
   return quantized;
 }
 
-Expected<Graph> as_it_was_quantized(Graph real) {
+Expected<Graph> as_it_was_quantized(Graph real, const Graph& quantized) {
   QUADRANT_CHECK(fold_constants(real, [](NodeRef node) { return find_move(node) == nullptr; }));
-  QUADRANT_CHECK(fold_batch_norm(real));
+  Graph folded = real;
+  QUADRANT_CHECK(fold_batch_norm(folded));
+  if (count_normalizations(quantized) <= count_normalizations(folded)) real = std::move(folded);
   QUADRANT_CHECK(hold_constants(real));
   return real;
 }

@@ -31,9 +31,9 @@ struct QuantizedPlace {
 /// with all constants in memory.
 [[nodiscard]] Expected<Graph> spelled_out(Graph quantized);
 
-/// The float model with its constants computed and its normalizations folded, which keeps names: so
-/// far as that goes, as it was when it was quantized.
-[[nodiscard]] Expected<Graph> as_it_was_quantized(Graph real);
+/// The float model with its constants computed and, unless `quantized` has them still, its
+/// normalizations folded, which keeps names: so far as that goes, as it was when it was quantized.
+[[nodiscard]] Expected<Graph> as_it_was_quantized(Graph real, const Graph& quantized);
 
 /// All of `quantized`, which is spelled out, that can be made exact, producers first. Weights are
 /// among them that `real` has too: of the same name, shape and type, and not another one's numbers.

@@ -89,6 +89,7 @@ class SamplesTest(PackageTest):
             ({"x": array.astype(np.float64)}, ["sample 1", "float64", "convert_samples=True"]),
             ({"x": np.full_like(array, np.nan)}, ["sample 1", "NaN", "allow_non_finite_samples=True"]),
             ({"x": np.array(["a"])}, ["sample 1"]),
+            ({"x": array[:0]}, ["sample 1", "no elements"]),
         ):
             for name, call in self.calls(lambda given=bad: [good, given]).items():
                 with self.subTest(name, bad=fragments):

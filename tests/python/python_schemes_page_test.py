@@ -11,7 +11,6 @@ import unittest
 
 import numpy as np
 import onnx
-import quadrant
 from _package import ROOT, PackageTest, two_layers, weights_of
 
 PAGE = (ROOT / "docs/python_schemes.md").read_text("utf-8")
@@ -25,7 +24,7 @@ class PageTest(PackageTest):
         onnx.save(two_layers(), "model.onnx")
 
     def test_page(self):
-        names = {"quadrant": quadrant}
+        names: dict[str, object] = {}
         printed = []
         for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL):
             if language == "python":

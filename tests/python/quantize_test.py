@@ -234,6 +234,19 @@ class ResultTest(PackageTest):
         labels = np.load(EXAMPLES / "digits_cnn.npz")["labels"][:16]
         self.assertIsNotNone(qd.optimize(DIGITS, samples, labels=labels).attempts[0]["points_lost"])
 
+    def test_optimize_leaves_operations_in_float(self):
+        samples = [{"image": array} for array in np.array_split(np.concatenate([each["image"] for each in digits(200)]), 20)]
+        done = qd.optimize(DIGITS, samples, accept_sqnr_db=45, most_float=1)
+        excluded = [each for attempt in done.attempts for each in attempt["excluded"]]
+        self.assertTrue(excluded)
+        self.assertTrue(all(isinstance(name, str) and reason for name, reason in excluded), excluded)
+
+    def test_diagnose_measures_weights_in_front_of_normalizations(self):
+        """Those of a model whose normalizations are not folded."""
+        found = qd.diagnose(DIGITS, qd.quantize(DIGITS, "weight-only", bits=4).model, digits(20), remedies=False)
+        self.assertNotIn("not measured", str(found))
+        self.assertIn("exact", str(found))
+
     def test_diagnose(self):
         samples = rows(8)
         bad = qd.quantize(two_layers(), "weight-only", bits=4)

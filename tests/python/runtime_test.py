@@ -104,6 +104,13 @@ class RuntimeTest(PackageTest):
         self.assertGreater(theirs[0]["sqnr_db"], 15)
         self.assertAlmostEqual(theirs[0]["sqnr_db"], ours[0]["sqnr_db"], delta=3)
 
+    def test_layers_of_a_model_in_memory(self):
+        """The same as of its file."""
+        result = qd.quantize(DIGITS, "static-affine", calibration=digits(8))
+        found, of_file = (qd.compare(DIGITS, each, digits(8), layers=True).layers for each in (result.model, result.to_onnx()))
+        self.assertGreater(len(found), 10)
+        self.assertEqual([layer["name"] for layer in found], [layer["name"] for layer in of_file])
+
     def test_moments_by_another_runtime(self):
         ours = qd.second_moments(two_layers(), rows(6))
         theirs = qd.second_moments(two_layers(), rows(6), runtime=by_numpy)
@@ -250,6 +257,15 @@ class MomentsTest(PackageTest):
         self.assertEqual(list(qd.second_moments(two_layers(), rows(2), weights="fc2.weight")), ["fc2.weight"])
         self.assert_fails("usage", ["fc1.weight"], lambda: qd.second_moments(two_layers(), rows(2), weights="fc1.wieght"))
         self.assert_fails("usage", ["no layer"], lambda: qd.second_moments(two_layers(), rows(2), weights=["h"]), tensor="h")
+
+    def test_are_not_merged_with_those_of_another_model(self):
+        for gather in (qd.second_moments, qd.calibrate):
+            own, other = gather(two_layers(), rows(2)), gather(two_layers(seed=1), rows(2))
+            before = pickle.dumps(own)
+            self.assert_fails("usage", ["another model"], lambda own=own, other=other: own.merge(other))
+            self.assertEqual(pickle.dumps(own), before)
+            with self.assertRaises(TypeError):
+                own.merge(None)
 
     def test_of_another_model(self):
         moments = qd.second_moments(two_layers(seed=1), rows(2))

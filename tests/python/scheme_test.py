@@ -875,6 +875,11 @@ class LifetimeTest(PackageTest):
         self.assertIn("asked for number=1", result.explain("fc1.weight"))
         self.assertIn("number=1", result.report().html)
 
+    def test_summary_has_the_sizes_of_files(self):
+        onnx.save(two_layers(), self.path("model.onnx"))
+        result = quantise_graph(graph=self.path("model.onnx"), quantization=scheme_of(constant=QuantizationMethod)())
+        self.assertEqual(result.summary()["file_bytes_before"], os.path.getsize(self.path("model.onnx")))
+
     def test_nothing_leaks(self):
         # The names hold the classes and the result; a result that held classes would close a circle.
         script = ("import sys; names = {'__name__': 'tried'}; "
