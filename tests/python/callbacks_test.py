@@ -17,7 +17,7 @@ import weakref
 
 import numpy as np
 import quadrant as qd
-from _package import DIGITS, PackageTest, digits, rows, two_layers
+from _package import DIGITS, SANITIZED, PackageTest, digits, rows, two_layers
 from onnx import TensorProto, helper, numpy_helper
 
 
@@ -252,12 +252,13 @@ class StopTest(PackageTest):
 
     def test_ctrl_c_between_weights(self):
         numbers = np.random.default_rng(0)
-        proto = two_layers(1024, 1024)
+        size = 256 if SANITIZED else 1024
+        proto = two_layers(size, size)
         for i in range(15):
-            array = numbers.standard_normal((1024, 1024)).astype(np.float32)
+            array = numbers.standard_normal((size, size)).astype(np.float32)
             proto.graph.initializer.append(numpy_helper.from_array(array, f"more{i}"))
             proto.graph.node.append(helper.make_node("MatMul", ["x", f"more{i}"], [f"z{i}"]))
-            proto.graph.output.append(helper.make_tensor_value_info(f"z{i}", TensorProto.FLOAT, ["batch", 1024]))
+            proto.graph.output.append(helper.make_tensor_value_info(f"z{i}", TensorProto.FLOAT, ["batch", size]))
         model = qd.read(proto)
 
         def call():
