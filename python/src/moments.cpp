@@ -73,13 +73,14 @@ Array WeightMoments::places() const {
 
 std::vector<std::int64_t> WeightMoments::counts() const {
   std::vector<std::int64_t> made;
+  made.reserve(moments->layout().matrices.size());
   for (std::size_t matrix = 0; matrix < moments->layout().matrices.size(); ++matrix) {
     made.push_back(moments->count(matrix));
   }
   return made;
 }
 
-Moments Moments::parse(nb::bytes contents) {
+Moments Moments::parse(const nb::bytes& contents) {
   SavedMoments saved = value_of(parse_moments(std::string_view(contents.c_str(), contents.size())));
   if (auto* const table = std::get_if<SecondMomentsTable>(&saved)) return {std::move(*table)};
   throw Failure({ErrorCode::usage, "this is a grid that moments are counted on, and no moments"});

@@ -36,7 +36,7 @@ struct Moments {
   std::map<std::string, std::vector<std::int64_t>> shapes{};  ///< as far as they are known
 
   /// Throws for a file of grids.
-  [[nodiscard]] static Moments parse(nb::bytes contents);
+  [[nodiscard]] static Moments parse(const nb::bytes& contents);
   [[nodiscard]] nb::bytes print() const;
   [[nodiscard]] std::vector<std::string> names() const;
   /// Throws a KeyError where there is none.

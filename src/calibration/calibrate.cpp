@@ -68,7 +68,7 @@ class Calibrator {
 
  private:
   Expected<void> choose_values(const Runtime& runtime);
-  Expected<std::vector<WatchedValue>> all_values(const Runtime& runtime) const;
+  [[nodiscard]] Expected<std::vector<WatchedValue>> all_values(const Runtime& runtime) const;
   Expected<void> run_sample(std::size_t sample);
   void warn() const;
   StatisticsTable result();
@@ -139,7 +139,7 @@ Expected<void> Calibrator::choose_values(const Runtime& runtime) {
     if (!may_have_axis(graph_, each)) {
       return fail(ErrorCode::usage,
                   fmt::format("the value is {}: it has no axis {} to keep channels of",
-                              to_string(graph_.type(each.value)), *each.channel_axis),
+                              to_string(graph_.type(each.value)), each.channel_axis.value_or(0)),
                   {.tensor = name(each.value)});
     }
     values_.push_back(each.value);

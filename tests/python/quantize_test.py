@@ -13,7 +13,7 @@ import warnings
 import numpy as np
 import onnx
 import quadrant as qd
-from _package import DIGITS, EXAMPLES, PackageTest, digits, onnxruntime_outputs, rows, two_layers, weights_of
+from _package import DIGITS, EXAMPLES, SANITIZED, PackageTest, digits, onnxruntime_outputs, rows, two_layers, weights_of
 
 TRANSFORMER = str(EXAMPLES / "tiny_transformer.onnx")
 
@@ -216,6 +216,7 @@ class ResultTest(PackageTest):
         self.assertTrue(shown.startswith("<iframe"))
         self.assertNotIn("<", re.search(r'srcdoc="([^"]*)"', shown).group(1))
 
+    @unittest.skipIf(SANITIZED, "takes many minutes")
     def test_optimize(self):
         samples = digits(16)
         done = qd.optimize(DIGITS, samples, accept_sqnr_db=20)
@@ -234,6 +235,7 @@ class ResultTest(PackageTest):
         labels = np.load(EXAMPLES / "digits_cnn.npz")["labels"][:16]
         self.assertIsNotNone(qd.optimize(DIGITS, samples, labels=labels).attempts[0]["points_lost"])
 
+    @unittest.skipIf(SANITIZED, "takes many minutes")
     def test_optimize_leaves_operations_in_float(self):
         samples = [{"image": array} for array in np.array_split(np.concatenate([each["image"] for each in digits(200)]), 20)]
         done = qd.optimize(DIGITS, samples, accept_sqnr_db=45, most_float=1)
@@ -241,12 +243,14 @@ class ResultTest(PackageTest):
         self.assertTrue(excluded)
         self.assertTrue(all(isinstance(name, str) and reason for name, reason in excluded), excluded)
 
+    @unittest.skipIf(SANITIZED, "takes many minutes")
     def test_diagnose_measures_weights_in_front_of_normalizations(self):
         """Those of a model whose normalizations are not folded."""
         found = qd.diagnose(DIGITS, qd.quantize(DIGITS, "weight-only", bits=4).model, digits(20), remedies=False)
         self.assertNotIn("not measured", str(found))
         self.assertIn("exact", str(found))
 
+    @unittest.skipIf(SANITIZED, "takes many minutes")
     def test_diagnose(self):
         samples = rows(8)
         bad = qd.quantize(two_layers(), "weight-only", bits=4)
