@@ -21,6 +21,9 @@ die() {
   exit 1
 }
 
+# The version of Quadrant, of the one place where it stands.
+project_version() { sed -n 's/.*QUADRANT_VERSION_STRING "\([^"]*\)".*/\1/p' include/quadrant/version.hpp; }
+
 # Containers often mount a checkout that belongs to another user, which git refuses by default.
 git() { command git -c safe.directory="$PWD" "$@"; }
 

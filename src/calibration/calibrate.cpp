@@ -68,7 +68,7 @@ class Calibrator {
 
  private:
   Expected<void> choose_values(const Runtime& runtime);
-  [[nodiscard]] Expected<std::vector<WatchedValue>> all_values(const Runtime& runtime) const;
+  [[nodiscard]] Expected<std::vector<WatchedValue>> within_reach(const Runtime& runtime) const;
   Expected<void> run_sample(std::size_t sample);
   void warn() const;
   StatisticsTable result();
@@ -96,40 +96,34 @@ bool may_have_axis(const Graph& graph, const WatchedValue& watched) {
          normalize_axis(*watched.channel_axis, shape.rank()).has_value();
 }
 
-Expected<std::vector<WatchedValue>> Calibrator::all_values(const Runtime& runtime) const {
-  QUADRANT_TRY(const std::vector<Value> all, real_values(graph_));
-  QUADRANT_TRY(const std::set<Value> beyond, out_of_reach(runtime, graph_, all));
-  if (!beyond.empty() && options_.sink != nullptr) {
-    options_.sink->report(
-        {Severity::warning,
-         fmt::format("{} values in bodies of loops and branches have no statistics: this runtime "
-                     "does not show them, the interpreter does",
-                     beyond.size()),
-         {.tensor = name(*beyond.begin())}});
+// Without those that the runtime does not show, which are told; all of them alone is an error.
+Expected<std::vector<WatchedValue>> Calibrator::within_reach(const Runtime& runtime) const {
+  std::vector<WatchedValue> watched = options_.values;
+  if (watched.empty()) {
+    QUADRANT_TRY(const std::vector<Value> all, real_values(graph_));
+    for (const Value value : all) watched.push_back({value, std::nullopt});
   }
-  std::vector<WatchedValue> watched;
-  for (const Value value : all) {
-    if (!beyond.contains(value)) watched.push_back({value, std::nullopt});
+  std::vector<Value> values;
+  values.reserve(watched.size());
+  for (const WatchedValue& each : watched) values.push_back(each.value);
+  QUADRANT_TRY(const std::set<Value> beyond, out_of_reach(runtime, graph_, values));
+  if (beyond.empty()) return watched;
+  std::string message = fmt::format(
+      "{} values in bodies of loops and branches have no statistics: this runtime does not show "
+      "them, the interpreter does",
+      beyond.size());
+  const Place first{.tensor = name(*beyond.begin())};
+  std::erase_if(watched, [&](const WatchedValue& each) { return beyond.contains(each.value); });
+  if (watched.empty()) return fail(ErrorCode::usage, std::move(message), first);
+  if (options_.sink != nullptr) {
+    options_.sink->report({Severity::warning, std::move(message), first});
   }
   return watched;
 }
 
 Expected<void> Calibrator::choose_values(const Runtime& runtime) {
-  std::vector<WatchedValue> watched = options_.values;
-  if (watched.empty()) {
-    QUADRANT_TRY(watched, all_values(runtime));
-  }
-  std::vector<Value> wanted;
-  wanted.reserve(watched.size());
-  for (const WatchedValue& each : watched) wanted.push_back(each.value);
-  QUADRANT_TRY(const std::set<Value> beyond, out_of_reach(runtime, graph_, wanted));
+  QUADRANT_TRY(const std::vector<WatchedValue> watched, within_reach(runtime));
   for (const WatchedValue& each : watched) {
-    if (beyond.contains(each.value)) {
-      return fail(ErrorCode::usage,
-                  "it is in the body of a loop or a branch: this runtime does not show it, the "
-                  "interpreter does",
-                  {.tensor = name(each.value)});
-    }
     if (!may_be_watched(graph_, each.value)) {
       return fail(ErrorCode::usage,
                   fmt::format("the value is {}: only of floats there are statistics",

@@ -292,10 +292,21 @@ Expected<Comparison> Comparer::result() {
     result_.first = first_score_;
     result_.second = second_score_;
   }
+  std::size_t unseen = 0;  // in a branch that was not taken, say: of nothing all would be exact
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
+    if (i >= outputs_ && agreements_[i].elements == 0) {
+      ++unseen;
+      continue;
+    }
     (i < outputs_ ? result_.outputs : result_.layers)
         .push_back(
             {pairs_[i].name, std::string(first_.kind(pairs_[i].first.node)), agreements_[i]});
+  }
+  if (unseen != 0 && options_.sink != nullptr) {
+    options_.sink->report(
+        {Severity::note, fmt::format("{} layers are not compared: no sample computes them, or the "
+                                     "runtime does not show them",
+                                     unseen)});
   }
   result_.samples = data_.size();
   return std::move(result_);

@@ -267,7 +267,19 @@ def check_layers(made):
     assert layers["node_last/body/h_out"]["sqnr_db"] > 30, layers["node_last/body/h_out"]
 
 
+def check_out_of_reach(made):
+    """A runtime that does not show bodies says so, and calibrates the rest."""
+    stats = made.folder / "stats.json"
+    said = done("calibrate", made.path, "--data", made.data, "--runtime", "openvino", "-o", stats).stderr
+    assert "this runtime does not show them" in said, said
+    names = [entry["value"] for entry in json.loads(stats.read_text())["values"]]
+    assert names and not any("/" in name and "_branch/" in name for name in names), names
+    said = done("compare", made.path, made.path, "--data", made.data, "--runtime", "openvino", "--layers").stderr
+    assert "layers are not compared" in said, said
+
+
 def test_values_in_bodies():
+    yield "OpenVINO, voice", made, "voice", 13, np.float32, check_out_of_reach
     yield "static, voice", made, "voice", 13, np.float32, check_static
     yield "static, scan", made, "scan", 13, np.float32, check_static
     yield "layers", made, "scan", 13, np.float32, check_layers

@@ -2,8 +2,11 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import tempfile
+import threading
+import time
 import unittest
 
 import numpy as np
@@ -83,6 +86,16 @@ class PackageTest(unittest.TestCase):
                               env=environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
+
+    def seconds_until_stopped(self, call, after=0.5):
+        """How long a call takes that Ctrl-C ends after so many seconds."""
+        timer = threading.Timer(after, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        start = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            call()
+        timer.join()
+        return time.monotonic() - start
 
     def assert_fails(self, code, fragments, call, **place):
         """The error's code, its place, and pieces of what it says."""

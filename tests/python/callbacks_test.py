@@ -216,13 +216,7 @@ class StopTest(PackageTest):
             lambda: qd.quantize(DIGITS, "static-affine", calibration=Endless(digits(1)[0])),
             lambda: qd.compare(DIGITS, DIGITS, Endless(digits(1)[0])),
         ):
-            timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            start = time.monotonic()
-            with self.assertRaises(KeyboardInterrupt):
-                call()
-            self.assertLess(time.monotonic() - start, 10)
-            timer.join()
+            self.assertLess(self.seconds_until_stopped(call), 10)
 
     def test_ctrl_c_in_callbacks(self):
         """That take long themselves, on whatever thread, and where they call the library."""
@@ -242,13 +236,7 @@ class StopTest(PackageTest):
             lambda: qd.calibrate(DIGITS, Endless(digits(1)[0]), runtime=slow, threads=1),
             lambda: qd.calibrate(DIGITS, Endless(digits(1)[0]), runtime=slow, threads=3),
         ):
-            timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
-            timer.start()
-            start = time.monotonic()
-            with self.assertRaises(KeyboardInterrupt):
-                call()
-            self.assertLess(time.monotonic() - start, 10)
-            timer.join()
+            self.assertLess(self.seconds_until_stopped(call), 10)
 
     def test_ctrl_c_between_weights(self):
         numbers = np.random.default_rng(0)
@@ -267,12 +255,7 @@ class StopTest(PackageTest):
             return time.monotonic() - start
 
         whole = call()
-        timer = threading.Timer(whole / 10, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
-        start = time.monotonic()
-        with self.assertRaises(KeyboardInterrupt):
-            call()
-        self.assertLess(time.monotonic() - start, whole / 2 + 0.1)
+        self.assertLess(self.seconds_until_stopped(call, whole / 10), whole / 2 + 0.1)
 
     def test_any_handler_of_signals(self):
         def handler(number, frame):
