@@ -75,6 +75,7 @@ std::string Frontier::recipe() const { return print_recipe(prepared_.recipe.reci
 std::string Frontier::svg() const {
   const FormCounter forms(items_);
   std::vector<FrontierPoint> shown;
+  shown.reserve(points_.size());
   for (const BudgetPoint& point : points_) {
     shown.push_back({.bytes = point.file_bytes,
                      .bits_per_weight = point.bits,
