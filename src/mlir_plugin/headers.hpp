@@ -51,4 +51,14 @@ inline void erase_argument(mlir::FunctionOpInterface function, unsigned index) {
 #endif
 }
 
+/// Puts one in front of argument `index` of a function with a body.
+inline void insert_argument(mlir::FunctionOpInterface function, unsigned index, mlir::Type type,
+                            mlir::DictionaryAttr attributes, mlir::Location location) {
+#if LLVM_VERSION_MAJOR >= 21
+  (void)function.insertArgument(index, type, attributes, location);
+#else
+  function.insertArgument(index, type, attributes, location);
+#endif
+}
+
 }  // namespace quadrant::inline v0::mlir_plugin

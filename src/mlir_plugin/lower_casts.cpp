@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -160,7 +161,8 @@ bool has_one_scale(const Arithmetic& type) { return !type.axis && type.blocks.em
 
 // As constants, with as many axes as they differ along.
 Parameters held_parameters(OpBuilder& builder, Location location, const Arithmetic& type) {
-  const auto extents = type.scale_shape.known_extents();
+  std::span<const std::int64_t> extents;  // none: all share one
+  if (!type.blocks.empty()) extents = type.scale_shape.known_extents();
   const auto count = static_cast<std::int64_t>(type.scales.size());
   const llvm::ArrayRef<std::int64_t> shape =
       type.axis ? llvm::ArrayRef(count) : llvm::ArrayRef(extents.data(), extents.size());
@@ -215,9 +217,11 @@ Layout layout_of(OpBuilder& builder, const Arithmetic& type, mlir::RankedTensorT
 using Element = std::function<mlir::Value(OpBuilder&, Location, mlir::Value element,
                                           mlir::Value scale, mlir::Value zero_point)>;
 
-// `element` of each element of `operand`, a scalar or a ranked tensor.
+// `element` of each element of `operand`, a scalar or a ranked tensor. `given`: instead of those of
+// the type, unless it is empty.
 mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& type,
-                     mlir::Value operand, mlir::Type element_type, const Element& element) {
+                     mlir::Value operand, mlir::Type element_type, const Element& element,
+                     const Parameters& given = {}) {
   const auto own_scale = [&](OpBuilder& inside) {
     return constant(inside, location, type.real, type.scales.front());
   };
@@ -239,8 +243,9 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   const mlir::AffineMap all = builder.getMultiDimIdentityMap(rank);
   llvm::SmallVector<mlir::Value> inputs{operand};
   llvm::SmallVector<mlir::AffineMap> maps{all};
-  if (!has_one_scale(type)) {
-    const Parameters parameters = held_parameters(builder, location, type);
+  const bool is_shared = has_one_scale(type) && !given.scales;
+  if (!is_shared) {
+    const Parameters parameters = given.scales ? given : held_parameters(builder, location, type);
     for (const mlir::Value each : {parameters.scales, parameters.zero_points}) {
       if (!each) continue;
       inputs.push_back(each);
@@ -253,7 +258,6 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
   const llvm::SmallVector<mlir::utils::IteratorType> loops(rank,
                                                            mlir::utils::IteratorType::parallel);
   const auto body = [&](OpBuilder& inside, Location at, mlir::ValueRange elements) {
-    const bool is_shared = has_one_scale(type);
     const mlir::Value scale = is_shared ? own_scale(inside) : elements[1];
     mlir::Value zero_point;
     if (type.has_zero_points()) zero_point = is_shared ? own_zero(inside) : elements[2];
@@ -281,22 +285,28 @@ mlir::Value cast_storage(OpBuilder& builder, Location location, mlir::Value valu
   return builder.create(state)->getResult(0);
 }
 
+mlir::Value dequantize_all(OpBuilder& builder, Location location, const Arithmetic& type,
+                           mlir::Value codes, const Parameters& given = {}) {
+  return for_each(
+      builder, location, type, codes, type.expressed,
+      [&](OpBuilder& inside, Location at, mlir::Value code, mlir::Value scale,
+          mlir::Value zero_point) { return dequantize(inside, at, type, code, scale, zero_point); },
+      given);
+}
+
 mlir::Value lower_dequantize(mlir::Operation* op, const Arithmetic& type) {
   OpBuilder builder(op);
   const mlir::Value quantized = op->getOperand(0);
   const mlir::Value codes = cast_storage(builder, op->getLoc(), quantized,
                                          with_element(quantized.getType(), type.storage));
-  return for_each(builder, op->getLoc(), type, codes, type.expressed,
-                  [&](OpBuilder& inside, Location at, mlir::Value code, mlir::Value scale,
-                      mlir::Value zero_point) {
-                    return dequantize(inside, at, type, code, scale, zero_point);
-                  });
+  return dequantize_all(builder, op->getLoc(), type, codes);
 }
 
 // Where the scale of the element that is read is.
 llvm::SmallVector<mlir::Value> scale_indices(OpBuilder& builder, mlir::tensor::ExtractOp read,
                                              const Arithmetic& type) {
   if (type.axis) return {read.getIndices()[static_cast<unsigned>(*type.axis)]};
+  if (type.blocks.empty()) return {};
   llvm::SmallVector<mlir::Value> indices;
   for (const auto& [index, block] : llvm::zip_equal(read.getIndices(), type.blocks)) {
     if (block == 1) {
@@ -310,21 +320,18 @@ llvm::SmallVector<mlir::Value> scale_indices(OpBuilder& builder, mlir::tensor::E
   return indices;
 }
 
-// An element that is read alone is dequantized where it is read: a table of which a few rows are
-// looked up is never there in real numbers.
-void lower_single_reads(mlir::Operation* op, const Arithmetic& type) {
+std::vector<mlir::tensor::ExtractOp> single_reads(mlir::Value tensor) {
   std::vector<mlir::tensor::ExtractOp> reads;
-  for (mlir::Operation* const user : op->getUsers()) {
+  for (mlir::Operation* const user : tensor.getUsers()) {
     if (auto read = llvm::dyn_cast<mlir::tensor::ExtractOp>(user)) reads.push_back(read);
   }
-  if (reads.empty()) return;
-  OpBuilder builder(op);
-  const Location location = op->getLoc();
-  const mlir::Value quantized = op->getOperand(0);
-  const mlir::Value codes =
-      cast_storage(builder, location, quantized, with_element(quantized.getType(), type.storage));
-  Parameters held;
-  if (!has_one_scale(type)) held = held_parameters(builder, location, type);
+  return reads;
+}
+
+// An element that is read alone is dequantized where it is read: a table of which a few rows are
+// looked up is never there in real numbers. `held`: empty where all share one scale of the type.
+void lower_single_reads(llvm::ArrayRef<mlir::tensor::ExtractOp> reads, const Arithmetic& type,
+                        mlir::Value codes, const Parameters& held) {
   for (mlir::tensor::ExtractOp read : reads) {
     OpBuilder inside(read);
     const Location at = read.getLoc();
@@ -333,7 +340,7 @@ void lower_single_reads(mlir::Operation* op, const Arithmetic& type) {
     };
     mlir::Value scale;
     mlir::Value zero_point;
-    if (!has_one_scale(type)) {
+    if (held.scales) {
       const llvm::SmallVector<mlir::Value> indices = scale_indices(inside, read, type);
       scale = element(held.scales, indices);
       if (held.zero_points) zero_point = element(held.zero_points, indices);
@@ -347,6 +354,18 @@ void lower_single_reads(mlir::Operation* op, const Arithmetic& type) {
         dequantize(inside, at, type, element(codes, read.getIndices()), scale, zero_point));
     read.erase();
   }
+}
+
+void lower_single_reads(mlir::Operation* op, const Arithmetic& type) {
+  const std::vector<mlir::tensor::ExtractOp> reads = single_reads(op->getResult(0));
+  if (reads.empty()) return;
+  OpBuilder builder(op);
+  const mlir::Value quantized = op->getOperand(0);
+  const mlir::Value codes = cast_storage(builder, op->getLoc(), quantized,
+                                         with_element(quantized.getType(), type.storage));
+  Parameters held;
+  if (!has_one_scale(type)) held = held_parameters(builder, op->getLoc(), type);
+  lower_single_reads(reads, type, codes, held);
 }
 
 mlir::Value lower_quantize(mlir::Operation* op, const Arithmetic& type, TieRule ties) {
@@ -457,6 +476,22 @@ Expected<void> lower_casts(mlir::Operation* root, TieRule ties, mlir::Location& 
     cast.op->erase();
   }
   drop_storage_casts(root);
+  return {};
+}
+
+Expected<mlir::Value> hold_scales(OpBuilder& builder, Location location, QuantizedType type) {
+  QUADRANT_TRY(const Arithmetic arithmetic, arithmetic_of(type));
+  return held_parameters(builder, location, arithmetic).scales;
+}
+
+Expected<void> read_codes_instead(mlir::BlockArgument floats, QuantizedType type, mlir::Value codes,
+                                  mlir::Value scales) {
+  QUADRANT_TRY(const Arithmetic arithmetic, arithmetic_of(type));
+  lower_single_reads(single_reads(floats), arithmetic, codes, {scales, {}});
+  if (floats.use_empty()) return {};
+  OpBuilder builder = OpBuilder::atBlockBegin(floats.getOwner());
+  floats.replaceAllUsesWith(
+      dequantize_all(builder, floats.getLoc(), arithmetic, codes, {scales, {}}));
   return {};
 }
 

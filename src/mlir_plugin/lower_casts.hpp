@@ -3,6 +3,7 @@
 
 #include <mlir/IR/Operation.h>
 
+#include "mlir_plugin/headers.hpp"
 #include "quadrant/numerics/encoding.hpp"
 #include "quadrant/support/error.hpp"
 
@@ -20,5 +21,16 @@ namespace quadrant::inline v0::mlir_plugin {
 /// Scalars and ranked tensors, per tensor and per axis. `impossible` names what else there is;
 /// nothing has changed then, and `at` is where that is.
 [[nodiscard]] Expected<void> lower_casts(mlir::Operation* root, TieRule ties, mlir::Location& at);
+
+/// The scales of the type as a constant: of float64 for such floats, else of float32; without axes
+/// where all share one, with one axis for channels, with as many as the tensor for blocks.
+[[nodiscard]] Expected<mlir::Value> hold_scales(mlir::OpBuilder& builder, mlir::Location location,
+                                                mlir::quant::QuantizedType type);
+
+/// What reads `floats` reads `codes`, of a type without zero points, times `scales`, which lie as
+/// those of `hold_scales` and are not known here.
+[[nodiscard]] Expected<void> read_codes_instead(mlir::BlockArgument floats,
+                                                mlir::quant::QuantizedType type, mlir::Value codes,
+                                                mlir::Value scales);
 
 }  // namespace quadrant::inline v0::mlir_plugin

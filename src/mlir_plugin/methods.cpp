@@ -23,10 +23,12 @@ std::int64_t divided_axis(NodeRef node, std::uint32_t operand, std::int64_t axis
   return type->shape[axis].value_or(1) % options.block_size == 0 ? axis : -1;
 }
 
-weight_only::Weighted product(NodeRef node, const WeightOnlyOptions& options) {
+// `Op`: what names the attributes.
+template <class Op>
+weight_only::Weighted weights(NodeRef node, const WeightOnlyOptions& options) {
   const std::vector<std::int64_t> none;
-  const auto channels = node.attribute_or(MlirProduct::channels, none);
-  const auto contracted = node.attribute_or(MlirProduct::contracted, none);
+  const auto channels = node.attribute_or(Op::channels, none);
+  const auto contracted = node.attribute_or(Op::contracted, none);
   weight_only::Weighted weighted;
   for (std::uint32_t i = 0; i < channels.size(); ++i) {
     if (channels[i] < 0 && contracted[i] < 0) continue;  // it may not be a weight
@@ -47,7 +49,8 @@ QUADRANT_CONSUMER(MlirProductMethod, WeightOnly, ProductOp,
                   requires_parents(AnyQuantizable, AnyUnquantized, variadic(or_absent(AnyState))),
                   requires_parents(AnyUnquantized, AnyQuantizable, variadic(or_absent(AnyState)))) {
   void request(NodeRef node, Asks& asks) const override {
-    weight_only::request_weights(scheme(), node, product(node, scheme().options()), asks);
+    weight_only::request_weights(scheme(), node, weights<MlirProduct>(node, scheme().options()),
+                                 asks);
   }
 };
 
@@ -71,6 +74,18 @@ QUADRANT_CONSUMER(MlirLookupMethod, WeightOnly, LookupOp,
           .contracted = last == rows[i] ? -1 : divided_axis(node, i, last, scheme().options())};
       weight_only::request_weights(scheme(), node, {.weights = {table}}, asks);
     }
+  }
+};
+
+struct CallOp {
+  static constexpr std::string_view kind = MlirCall::kind;
+  NodeRef node;
+};
+
+QUADRANT_CONSUMER(MlirCallMethod, WeightOnly, CallOp,
+                  requires_parents(variadic(or_absent(AnyState)))) {
+  void request(NodeRef node, Asks& asks) const override {
+    weight_only::request_weights(scheme(), node, weights<MlirCall>(node, scheme().options()), asks);
   }
 };
 
@@ -127,6 +142,7 @@ Expected<Registry> mlir_weight_only_registry(const WeightOnlyOptions& options) {
   WeightOnly::Registration methods(builder);
   methods.add<MlirProductMethod>();
   methods.add<MlirLookupMethod>();
+  methods.add<MlirCallMethod>();
   return std::move(builder).freeze();
 }
 

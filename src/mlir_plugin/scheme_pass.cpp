@@ -4,6 +4,7 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
+#include <mlir/IR/BuiltinOps.h>
 
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
 #include "mlir_plugin/seen.hpp"
+#include "mlir_plugin/weight_arguments.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -76,6 +78,13 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
       root, [&]() -> Expected<void> { return bring_weights_into_sight(root, around, at); },
       [&](const Error& /*error*/) { return at; });
   if (mlir::failed(prepared)) return mlir::failure();
+  const bool passes_codes = llvm::isa<mlir::ModuleOp>(root) && !is_static();
+  if (passes_codes) {
+    mark_calls(root);
+  } else {
+    warn_of_marks(root, is_static() ? "quadrant.weight is for scheme=weight-only"
+                                    : "signatures change where the pass runs on the module");
+  }
   std::vector<mlir::FunctionOpInterface> functions;
   root->walk([&](mlir::FunctionOpInterface function) {
     if (!function.isExternal()) functions.push_back(function);
@@ -96,7 +105,12 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
         [&](const Error& error) { return graph->location(error.place); });
     if (mlir::failed(done)) return mlir::failure();
   }
-  return mlir::success();
+  if (!passes_codes || !changes_module()) return mlir::success();
+  return guarded(root, [&]() -> Expected<void> {
+    QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
+    QUADRANT_TRY(const WeightOnly scheme, WeightOnly::make(options));
+    return pass_codes(root, scheme);
+  });
 }
 
 Expected<void> SchemePass::run(FunctionGraph& graph) {

@@ -206,6 +206,19 @@ std::optional<Seen> see_lookup(mlir::Operation& op) {
               Attributes{{std::string(MlirLookup::channels), Axes{rows, -1}}}};
 }
 
+// --- calls --------------------------------------------------------------------------------------
+
+std::optional<Seen> see_call(mlir::Operation& op) {
+  if (op.getName().getStringRef() != "func.call") return std::nullopt;
+  Attributes attributes;
+  for (const std::string_view name : {MlirCall::channels, MlirCall::contracted}) {
+    const auto axes = op.getAttrOfType<mlir::DenseI64ArrayAttr>(llvm::StringRef(name));
+    if (!axes || axes.size() != static_cast<std::int64_t>(op.getNumOperands())) return std::nullopt;
+    attributes.set(std::string(name), Axes(axes.asArrayRef().begin(), axes.asArrayRef().end()));
+  }
+  return Seen{std::string(MlirCall::kind), op.getNumOperands(), std::move(attributes)};
+}
+
 // --- moves --------------------------------------------------------------------------------------
 
 // From an attribute, or from the constant that is operand 1. Empty: neither.
@@ -355,6 +368,7 @@ Seen see(mlir::Operation& op) {
   if (auto seen = see_linalg_product(op)) return *std::move(seen);
   if (auto seen = see_tosa_product(op)) return *std::move(seen);
   if (auto seen = see_lookup(op)) return *std::move(seen);
+  if (auto seen = see_call(op)) return *std::move(seen);
   if (auto seen = see_move(op)) return *std::move(seen);
   if (const auto kind = same_meaning(op.getName().getStringRef())) {
     const bool has_destination = op.getName().getStringRef() == "linalg.add";

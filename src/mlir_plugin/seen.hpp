@@ -40,6 +40,14 @@ struct MlirLookup {
   static constexpr std::string_view channels = "channels";
 };
 
+/// A `func.call` of a function whose arguments are weights, as `mark_calls` says on it. Attributes:
+/// for each operand, channels and contracted as MlirProduct's, -1 both for one that is none.
+struct MlirCall {
+  static constexpr std::string_view kind = "mlir.call";
+  static constexpr std::string_view channels = "quadrant.weight_channels";
+  static constexpr std::string_view contracted = "quadrant.weight_contracted";
+};
+
 /// `linalg.broadcast`. Attribute: the axes of the result that are the operand's, in order.
 struct MlirBroadcast {
   static constexpr std::string_view kind = "mlir.broadcast";

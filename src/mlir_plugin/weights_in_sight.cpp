@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlir_plugin/calls.hpp"
 #include "mlir_plugin/constant_contents.hpp"
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/headers.hpp"
@@ -341,32 +342,17 @@ bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::
 // Into private functions of which all uses are calls in the module, not in one inside it. Whether
 // some took any.
 bool take_constants_in(mlir::Operation* module) {
-  llvm::DenseMap<mlir::Attribute, llvm::SmallVector<mlir::Operation*>> calls;
-  llvm::DenseSet<mlir::Attribute> others;
-  module->walk([&](mlir::Operation* op) {
-    const bool is_call = op->getName().getStringRef() == "func.call" &&
-                         mlir::SymbolTable::getNearestSymbolTable(op) == module;
-    for (const mlir::NamedAttribute& named : op->getAttrs()) {
-      named.getValue().walk([&](mlir::SymbolRefAttr name) {
-        if (is_call && named.getName() == "callee") {
-          calls[name].push_back(op);
-        } else {
-          others.insert(mlir::FlatSymbolRefAttr::get(name.getRootReference()));
-        }
-      });
-    }
-  });
+  const Calls calls(module);
   bool takes = false;
   for (mlir::Region& region : module->getRegions()) {
     for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
-      const auto name = mlir::FlatSymbolRefAttr::get(function.getNameAttr());
-      const auto found = calls.find(name);
       const bool is_private = mlir::SymbolTable::getSymbolVisibility(function) ==
                               mlir::SymbolTable::Visibility::Private;
-      if (found == calls.end() || others.contains(name) || function.isExternal() || !is_private) {
+      if (calls.of(function).empty() || !calls.are_all(function) || function.isExternal() ||
+          !is_private) {
         continue;
       }
-      takes = take_constants_in(function, found->second) || takes;
+      takes = take_constants_in(function, calls.of(function)) || takes;
     }
   }
   return takes;

@@ -1,0 +1,202 @@
+"""Weights that functions are given: an argument with quadrant.weight becomes codes and scales, callers in the module
+pass them, and what is run computes the product by its definition.
+"""
+
+import re
+
+import _mlir  # first: ends the test where MLIR is missing
+
+import numpy as np
+
+from _command import run_tests
+from _mlir import opt, plugin, printed_numbers, rewritten, run_main
+from _mlir_modules import dense, type_of
+
+RANDOM = np.random.default_rng(5)
+VERSIONS = (19, 22)
+LOWER = "quadrant-quantize{OPTIONS},quadrant-lower-quant-ops"
+
+
+def drawn(*shape):
+    return RANDOM.standard_normal(shape).astype(np.float32)
+
+
+X = drawn(3, 16)
+WEIGHTS = drawn(16, 8), drawn(16, 8) * np.linspace(0.1, 9, 8, dtype=np.float32)
+PRODUCT = """func.func VISIBILITY @g(%x: tensor<3x16xf32>, %w: tensor<16x8xf32> {MARK}) -> tensor<3x8xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x8xf32>
+  %d = linalg.fill ins(%z : f32) outs(%e : tensor<3x8xf32>) -> tensor<3x8xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<3x16xf32>, tensor<16x8xf32>) outs(%d : tensor<3x8xf32>) -> tensor<3x8xf32>
+  return %y : tensor<3x8xf32>
+}
+"""
+CALL = "call @g(%x, %w{}) : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>"
+BODY = [f"%x = arith.constant {dense(X)}", *(f"%w{i} = arith.constant {dense(w)}" for i, w in enumerate(WEIGHTS)),
+        *(f"%y{i} = {CALL.format(i)}" for i in range(2)),
+        "%y = tensor.concat dim(0) %y0, %y1 : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<6x8xf32>"]
+
+
+def product(mark="quadrant.weight", visibility="private"):
+    return PRODUCT.replace("MARK", mark).replace("VISIBILITY", visibility)
+
+
+def printing(lines, result):
+    return ("func.func private @printMemrefF32(tensor<*xf32>) attributes {llvm.emit_c_interface}\n"
+            "func.func @main() {\n" + "\n".join(lines) + f"\n%u = tensor.cast %y : {result} to tensor<*xf32>\n"
+            "call @printMemrefF32(%u) : (tensor<*xf32>) -> ()\nreturn\n}\n")
+
+
+def decibels(ours, theirs):
+    theirs = theirs.astype(np.float64)
+    return 10 * np.log10((theirs ** 2).mean() / ((ours.reshape(theirs.shape) - theirs) ** 2).mean())
+
+
+def signature(text, name):
+    return re.search(rf"func.func .*@{name}\((.*)\) ->", text).group(1)
+
+
+def check_unchanged(version, text, why, passes="quadrant-quantize"):
+    done = plugin(version, text, passes)
+    assert done.returncode == 0 and re.search(why, done.stderr), f"{why}: {done.stderr[:800]}"
+    assert "tensor<16x8xf32> {quadrant.weight" in done.stdout and "weight_channels" not in done.stdout, done.stdout
+
+
+def rounded(weight, bits, axis):
+    """The definition: the nearest of the codes, at a scale for each index of the axis, or for all."""
+    most = {8: 127, 4: 7.5}[bits]
+    scale = np.abs(weight).max(axis=None if axis is None else 1 - axis, keepdims=True) / most
+    return np.clip(np.round(weight / scale), -127 if bits == 8 else -8, int(most)) * scale
+
+
+def test_two_weights_of_one_function():
+    exact = np.concatenate([X @ w for w in WEIGHTS])
+    cases = [("", "8xf32", 8, 1), ("granularity=tensor", "f32", 8, None), ("bits=4", "8xf32", 4, 1)]
+    for version in VERSIONS:
+        for options, scales, bits, axis in cases:
+            text = product() + printing(BODY, "tensor<6x8xf32>")
+            made = rewritten(version, text, f"quadrant-quantize{{{options}}}")
+            assert signature(made, "g") == (f"%arg0: tensor<3x16xf32>, %arg1: tensor<16x8xi{bits}> {{quadrant.codes}}, "
+                                            f"%arg2: tensor<{scales}> {{quadrant.scales}}"), made
+            assert made.count(f": tensor<16x8xi{bits}>\n") == 2 and "quant." not in made.split("func.func private @print")[1]
+            ours = printed_numbers(run_main(text, LOWER.replace("OPTIONS", options), version=version))
+            if bits == 8:
+                wanted = np.concatenate([X @ rounded(w, bits, axis) for w in WEIGHTS])
+                assert np.abs(ours.reshape(wanted.shape) - wanted).max() < 1e-3
+            assert (35 if bits == 8 else 14) < decibels(ours, exact) < 60
+    made = rewritten(22, product() + printing(BODY, "tensor<6x8xf32>"), "quadrant-quantize{granularity=block block-size=8}")
+    assert "%arg2: tensor<2x8xf32> {quadrant.scales}" in signature(made, "g"), made
+    text = product() + printing(BODY, "tensor<6x8xf32>")
+    ours = printed_numbers(run_main(text, LOWER.replace("OPTIONS", "granularity=block block-size=8"), version=22))
+    assert 35 < decibels(ours, exact) < 70
+
+
+def test_a_public_function_is_called_by_others():
+    """Its axis as it is found, or as the attribute says; whoever calls it passes codes and scales."""
+    codes, scales = np.array(RANDOM.integers(-127, 128, (16, 8)), np.int8), np.abs(drawn(8)) + 0.1
+    for version in VERSIONS:
+        for mark in ("quadrant.weight", 'quadrant.weight = 1, quadrant.name = "fc"'):
+            made = rewritten(version, product(mark, ""), "quadrant-quantize,quadrant-lower-quant-ops")
+            assert ('quadrant.name = "fc_scales"' in made) == ("name" in mark), made
+            again = rewritten(version, made, "quadrant-quantize")
+            assert signature(again, "g") == signature(made, "g")
+            call = [f"%x = arith.constant {dense(X)}", f"%w = arith.constant {dense(codes)}", f"%s = arith.constant {dense(scales)}",
+                    "%y = call @g(%x, %w, %s) : (tensor<3x16xf32>, tensor<16x8xi8>, tensor<8xf32>) -> tensor<3x8xf32>"]
+            module = re.sub(r"^module \{|\}\s*$", "", made) + printing(call, "tensor<3x8xf32>")
+            ours = printed_numbers(run_main(module, version=version))
+            assert np.abs(ours.reshape(3, 8) - X @ (codes * scales)).max() < 1e-2
+        # The other axis, which sums do not keep: for the caller to know.
+        assert "tensor<16xf32> {quadrant.scales}" in rewritten(version, product("quadrant.weight = 0", ""), "quadrant-quantize")
+
+
+def test_arguments_are_handed_on():
+    """Whatever the order of the functions; a function that calls itself, too."""
+    hand = ("func.func private @h(%w: tensor<16x8xf32> {quadrant.weight}, %x: tensor<3x16xf32>) -> tensor<3x8xf32> {\n"
+            f"  %y = {CALL.format('')}\n  return %y : tensor<3x8xf32>\n}}\n")
+    body = [line.replace("@g(%x, %w0) : (tensor<3x16xf32>, tensor<16x8xf32>)", "@h(%w0, %x) : (tensor<16x8xf32>, tensor<3x16xf32>)")
+            for line in BODY]
+    exact = np.concatenate([X @ w for w in WEIGHTS])
+    for version in VERSIONS:
+        for text in (product() + hand, hand + product()):
+            text += printing(body, "tensor<6x8xf32>")
+            made = rewritten(version, text, "quadrant-quantize")
+            for name in "gh":
+                assert "tensor<16x8xi8> {quadrant.codes}" in signature(made, name), made
+            assert "16x8xf32" not in signature(made, "h")
+            assert 35 < decibels(printed_numbers(run_main(text, LOWER.replace("OPTIONS", ""), version=version)), exact) < 60
+        own = hand.replace("@h", "@g").replace(CALL.format(""), CALL.format("").replace("(%x, %w)", "(%w, %x)").replace(
+            "(tensor<3x16xf32>, tensor<16x8xf32>)", "(tensor<16x8xf32>, tensor<3x16xf32>)"))
+        check_unchanged(version, own, "no product and no lookup")
+        # The callee is not marked, so there is nobody to hand the codes on to.
+        check_unchanged(version, product("") + hand + printing(body, "tensor<6x8xf32>"), "no product and no lookup")
+        # What one call lacks, the function that hands it on lacks, too.
+        lacking = [line.replace("arith.constant " + dense(WEIGHTS[0]), "math.sqrt %w1 : tensor<16x8xf32>") for line in body]
+        lacking[1], lacking[2] = lacking[2], lacking[1]
+        check_unchanged(version, product() + hand + printing(lacking, "tensor<6x8xf32>"),
+                        "a call passes an argument of its own function that does")
+
+
+def test_readers_behind_moves():
+    """The axis is found through transposes, and a table has a scale for each of its rows, which alone become floats."""
+    moved = product(visibility="").replace("%w: tensor<16x8xf32>", "%t: tensor<8x16xf32>").replace(
+        "%z =", "%p = tensor.empty() : tensor<16x8xf32>\n  %w = linalg.transpose ins(%t : tensor<8x16xf32>) "
+        "outs(%p : tensor<16x8xf32>) permutation = [1, 0]\n  %z =")
+    table = """func.func @g(%w: tensor<16x5xf32> {quadrant.weight}, %ids: tensor<4xi64>) -> tensor<4x5xf32> {
+  %e = tensor.empty() : tensor<4x5xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]} ins(%ids : tensor<4xi64>) outs(%e : tensor<4x5xf32>) {
+    ^bb0(%at: i64, %o: f32): %row = arith.index_cast %at : i64 to index %column = linalg.index 1 : index
+      %v = tensor.extract %w[%row, %column] : tensor<16x5xf32> linalg.yield %v : f32 } -> tensor<4x5xf32>
+  return %y : tensor<4x5xf32>
+}
+"""
+    rows = [3, 15, 0, 3]
+    codes, scales = np.array(RANDOM.integers(-127, 128, (16, 5)), np.int8), np.abs(drawn(16))
+    for version in VERSIONS:
+        assert "tensor<8x16xi8> {quadrant.codes}, %arg2: tensor<8xf32>" in rewritten(version, moved, "quadrant-quantize")
+        made = rewritten(version, table, "quadrant-quantize")
+        assert "16x5xf32" not in made, made
+        call = [f"%ids = arith.constant dense<{rows}> : tensor<4xi64>", f"%w = arith.constant {dense(codes)}",
+                f"%s = arith.constant {dense(scales)}",
+                "%y = call @g(%w, %s, %ids) : (tensor<16x5xi8>, tensor<16xf32>, tensor<4xi64>) -> tensor<4x5xf32>"]
+        ours = printed_numbers(run_main(re.sub(r"^module \{|\}\s*$", "", made) + printing(call, "tensor<4x5xf32>"), version=version))
+        assert np.abs(ours.reshape(4, 5) - (codes * scales[:, None])[rows]).max() < 1e-3
+        half = product(visibility="").replace("f32", "f16")
+        assert "tensor<8xf32> {quadrant.scales}" in rewritten(version, half, "quadrant-quantize")
+
+
+def test_what_stays_float_is_said():
+    computed = [line.replace("arith.constant " + dense(WEIGHTS[1]), "math.sqrt %w0 : tensor<16x8xf32>") for line in BODY]
+    referred = product() + ("func.func @main() -> ((tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>) {\n"
+                            "  %f = constant @g : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>\n"
+                            "  return %f : (tensor<3x16xf32>, tensor<16x8xf32>) -> tensor<3x8xf32>\n}\n")
+    declared = "func.func private @g(tensor<3x16xf32>, tensor<16x8xf32> {quadrant.weight}) -> tensor<3x8xf32>\n"
+    unread = "func.func @g(%w: tensor<16x8xf32> {quadrant.weight}) -> tensor<16x8xf32> {\n  return %w : tensor<16x8xf32>\n}\n"
+    twice = product(visibility="").replace("  return", "  %q = linalg.matmul ins(%w, %v : tensor<16x8xf32>, tensor<8x8xf32>) outs(%w : "
+                                           "tensor<16x8xf32>) -> tensor<16x8xf32>\n  return").replace("%x:", "%v: tensor<8x8xf32>, %x:")
+    for version in VERSIONS:
+        check_unchanged(version, product() + printing(computed, "tensor<6x8xf32>"), "operand 1 stays float, and with it")
+        check_unchanged(version, referred, "not only calls refer to the function")
+        check_unchanged(version, declared, "the function has no body")
+        check_unchanged(version, unread, "no product and no lookup reads it")
+        check_unchanged(version, twice, "different axes; quadrant.weight = 0 says")
+        check_unchanged(version, product("quadrant.weight = 2", ""), "= 2 is none of its 2 axes")
+        check_unchanged(version, product(visibility=""), "scheme=weight-only", "quadrant-quantize{scheme=static}")
+        check_unchanged(version, product(visibility=""), "runs on the module", "func.func(quadrant-quantize)")
+        open_extent = product(visibility="").replace("16x8", "?x8")
+        done = plugin(version, open_extent, "quadrant-quantize")
+        assert done.returncode == 0 and "all extents are known" in done.stderr, done.stderr
+        # Zero points are not passed.
+        done = plugin(version, product() + printing(BODY, "tensor<6x8xf32>"), "quadrant-quantize{symmetry=asymmetric}")
+        assert done.returncode == 0 and "stays float" in done.stderr and "quadrant.codes" not in done.stdout
+        # NaN in what one call passes: refused, or float for both.
+        broken = WEIGHTS[1].copy()
+        broken[2, 3] = np.nan
+        text = product() + printing([line.replace(dense(WEIGHTS[1]), dense(broken)) for line in BODY], "tensor<6x8xf32>")
+        assert plugin(version, text, "quadrant-quantize").returncode == 1
+        check_unchanged(version, text, "operand 1 stays float", "quadrant-quantize{non-finite=leave}")
+        assert opt(version, rewritten(version, text, "quadrant-report")) == opt(version, text)
+
+
+if __name__ == "__main__":
+    run_tests(globals())
