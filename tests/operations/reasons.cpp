@@ -168,7 +168,7 @@ std::vector<Reason> all_reasons() {
        {{{tflite},
          "gru lstm onnx.BitCast onnx.BitShift onnx.CenterCropPad onnx.EyeLike "
          "onnx.Hardmax onnx.MeanVarianceNormalization onnx.NonMaxSuppression rnn"},
-        {{openvino}, "onnx.CenterCropPad onnx.LpPool"},
+        {{openvino}, "onnx.CenterCropPad"},
         {{tflite, openvino, mlir},
          "onnx.Attention onnx.RotaryEmbedding onnx.com.microsoft::RotaryEmbedding"}}},
       {"Not yet: loops of `linalg` could say it.",

@@ -378,13 +378,17 @@ for name in "L1", "L2", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare", "LogSu
     op(f"reduce_{name}", f"Reduce{name}", positive, a([0, 2]), weights=(1,), keepdims=0, opset=18)
     op(f"reduce_{name}_all", f"Reduce{name}", positive, opset=18)
     op(f"reduce_{name}_11", f"Reduce{name}", positive, axes=[-1], opset=11)
-op("reduce_computed", "ReduceSum", r(3, 4, 5), a([1, -1]), opset=18)
+for axes in [1, -1], [], [2]:
+    for idle in 0, 1:
+        if axes or not idle:  # no axes at all: OpenVINO cannot run that
+            op(f"reduce_computed_{axes}_{idle}", "ReduceSum", r(3, 4, 5), a(axes), opset=18, noop_with_empty_axes=idle)
 op("reduce_max_bool", "ReduceMax", r(3, 4, dtype=B), a([1]), weights=(1,))
 op("reduce_min_bool", "ReduceMin", r(3, 4, dtype=B), a([1]), weights=(1,), keepdims=0)
 op("reduce_sum_int", "ReduceSum", r(3, 4, dtype=I), a([1]), weights=(1,))
 for name in "GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool":
     op(name, name, r(2, 3, 4, 5))
-op("GlobalLpPool_1", "GlobalLpPool", r(2, 3, 4), p=1)
+for p in 1, 3:
+    op(f"GlobalLpPool_{p}", "GlobalLpPool", r(2, 3, 4), p=p)
 for opset in 11, 13:
     for axis in -1, 0, 1:
         op(f"softmax_{opset}_{axis}", "Softmax", r(2, 3, 4), axis=axis, opset=opset)
@@ -634,6 +638,16 @@ for auto_pad in "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID":
             for counts in 0, 1:  # from 19 on, ONNX Runtime counts asymmetric pads wrong
                 op(f"average_pool_{label}_{auto_pad}_{ceil}_{counts}", "AveragePool", r(*shape), kernel_shape=kernel, strides=strides,
                    auto_pad=auto_pad, ceil_mode=ceil, count_include_pad=counts, opset=17)
+        for p in 1, 2, 3:
+            op(f"lp_pool_{label}_{auto_pad}_{p}", "LpPool", r(*shape), kernel_shape=kernel, strides=strides, auto_pad=auto_pad, p=p)
+for is_open in False, True:
+    for ceil in 0, 1:
+        for p in 1, 2, 3:
+            op(f"lp_pool_{ceil}_{p}_{is_open}", "LpPool", r(2, 3, 9, 8), kernel_shape=[3, 4], strides=[2, 3], pads=[1, 0, 0, 1], ceil_mode=ceil, p=p, open=is_open)
+    op(f"lp_pool_dilated_{is_open}", "LpPool", r(2, 3, 9, 8), kernel_shape=[3, 2], strides=[2, 3], dilations=[2, 3], ceil_mode=1, open=is_open)
+    op(f"lp_pool_same_{is_open}", "LpPool", r(2, 3, 9), kernel_shape=[4], strides=[3], auto_pad="SAME_LOWER", open=is_open)
+    op(f"lp_pool_behind_{is_open}", "LpPool", r(2, 3, 8), kernel_shape=[3], strides=[2], pads=[0, 2], ceil_mode=1, open=is_open, impossible=is_open)
+op("lp_pool_dilated_same", "LpPool", r(1, 2, 9), kernel_shape=[3], dilations=[2], auto_pad="SAME_UPPER", impossible=True)
 op("conv_transpose_too_large", "ConvTranspose", r(1, 2, 5), r(2, 2, 3), weights=(1,), strides=[2], output_shape=[20], impossible=True)
 op("max_pool_dilated_same", "MaxPool", r(1, 2, 9), kernel_shape=[3], dilations=[2], auto_pad="SAME_UPPER", impossible=True)
 op("conv_transpose_bias", "ConvTranspose", r(1, 4, 5, 4), r(4, 3, 3, 3), r(6), weights=(1, 2), strides=[2, 2], pads=[1, 0, 0, 1], output_padding=[1, 0], group=2, tolerance=1e-5)

@@ -132,10 +132,12 @@ def einsum(b):
 def pool(b):
     x = b.pick(3, 4, 4, 5)
     op = b.choice(["MaxPool", "AveragePool", "MaxPool", "AveragePool", "LpPool"])
-    attributes = windows(b, x, 4, dilations=op == "MaxPool" or op == "AveragePool" and b.opset >= 19)
+    attributes = windows(b, x, 4, dilations=b.opset >= {"MaxPool": 0, "LpPool": 18, "AveragePool": 19}[op])
     if "auto_pad" in attributes:  # ONNX Runtime passes over one of the two
         attributes.pop("dilations", None)
-    if op != "LpPool" and b.chance(0.35):
+    if op == "LpPool":  # ONNX's rules of shapes count windows that ONNX Runtime leaves out, rounding up
+        attributes["p"] = b.choice([None, 1, 3])
+    elif b.chance(0.35):
         attributes["ceil_mode"] = 1
     # Before opset 19, releases of ONNX Runtime differ in what counts where windows leave the padding.
     if op == "AveragePool" and b.chance(0.5) and (b.opset >= 19 or "ceil_mode" not in attributes):

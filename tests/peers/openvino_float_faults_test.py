@@ -47,6 +47,14 @@ def by_constants():
     return THREE, nodes, {"list": np.log(LIST.ravel()), "shape": np.array([1, 8, 1])}
 
 
+def over_computed_axes(keepdims):
+    """The last one, as OpenVINO computes before it loads the model."""
+    nodes = [helper.make_node("NonZero", ["mask"], ["n"]), helper.make_node("Reshape", ["n", "shape"], ["axes"]),
+             helper.make_node("ReduceSum", ["x", "axes"], ["r"], keepdims=keepdims),
+             helper.make_node("Mul", ["r", "list"], ["y"])]
+    return THREE, nodes, {"list": LIST if keepdims else LIST.ravel(), "mask": np.array([0, 0, 1]), "shape": np.array([-1])}
+
+
 def average(extents, **attributes):
     node = helper.make_node("AveragePool", ["x"], ["y"], ceil_mode=1, count_include_pad=1, **attributes)
     return (2, 3, *extents), [node], {}
@@ -60,6 +68,8 @@ FAULTS = {
     "quotients behind a sum of squares": lambda: behind("ReduceSumSquare", "Div", LIST, axes=[2]),
     "scales behind a logarithm of a sum": lambda: behind("ReduceLogSum", "Mul", LIST, axes=[2]),
     "shifts behind a mean whose axis goes": lambda: behind("ReduceMean", "Sub", LIST.ravel(), axes=[2], keepdims=0),
+    "scales behind a sum over computed axes": lambda: over_computed_axes(1),
+    "scales behind a sum whose computed axis goes": lambda: over_computed_axes(0),
     "scales behind a gate": gated,
     "scales that are computed of constants": by_constants,
     "slopes a channel behind a product": lambda: slopes(4),
@@ -114,11 +124,11 @@ def test_averages_over_open_extents_are_refused():
     assert done.returncode == 4 and "open extents" in done.stderr, done.stderr
 
 
-def written(nodes, shape, constants):
-    """Compiled, of the file that is written for an input x and an output y."""
+def written(nodes, shape, constants, *more):
+    """Compiled, of the file that is written for inputs x and `more`, and an output y."""
     value = lambda name, extents: helper.make_tensor_value_info(name, 1, extents)
     with scratch() as folder:
-        onnx.save(model_of(nodes, [value("x", shape)], [value("y", None)], constants, 17), folder / "model.onnx")
+        onnx.save(model_of(nodes, [value("x", shape), *more], [value("y", None)], constants, 17), folder / "model.onnx")
         done = quadrant("convert", folder / "model.onnx", folder / "model.xml")
         assert done.returncode == 0, done.stderr
         return (compiled_by_openvino(folder / "model.xml", INFERENCE_NUM_THREADS=1),
@@ -152,6 +162,15 @@ def test_slopes_of_what_is_no_number():
     x = numbers(*FOUR)
     x[0, 0, 0, 0] = np.nan
     np.testing.assert_allclose(np.array(compiled([x])[0]), session.run(None, {"x": x})[0], rtol=1e-4, atol=1e-4)
+
+
+def test_axes_that_are_given():
+    nodes = [helper.make_node("ReduceSum", ["x", "axes"], ["r"]), helper.make_node("Mul", ["r", "list"], ["y"])]
+    compiled, session = written(nodes, THREE, {"list": LIST}, helper.make_tensor_value_info("axes", 7, ["n"]))
+    for axes in [2], [-1], [0, -1], []:  # none are all
+        feed = {"x": numbers(*THREE), "axes": np.array(axes, np.int64)}
+        np.testing.assert_allclose(np.array(compiled(list(feed.values()))[0]), session.run(None, feed)[0],
+                                   rtol=1e-4, atol=1e-4)
 
 
 def check_there_and_back(middle):

@@ -72,6 +72,19 @@ Output LayerChain::reduced(std::string_view type, Output value,
                {{"keep_dims", text_of(keeps)}});
 }
 
+Output LayerChain::power(Output x, std::int64_t p) {
+  if (p < 1) impossible(fmt::format("a norm of p = {}", p));
+  if (p == 2) return pair({"Multiply"}, x, x);
+  const Output magnitude = apply({"Abs"}, {x});
+  return p == 1 ? magnitude : pair({"Power"}, magnitude, number(static_cast<double>(p)));
+}
+
+Output LayerChain::root(Output sum, std::int64_t p) {
+  if (p == 1) return sum;
+  if (p == 2) return apply({"Sqrt"}, {sum});
+  return pair({"Power"}, sum, number(1 / static_cast<double>(p)));
+}
+
 std::vector<Output> all_operands(const LoweredNode& node) {
   std::vector<Output> outputs;
   outputs.reserve(node.operand_count());

@@ -49,6 +49,9 @@ class LayerChain {
   Output count(std::int64_t begin, std::int64_t end);
   Output reduced(std::string_view type, Output value, const std::vector<std::int64_t>& axes,
                  bool keeps = true);
+  /// |x|^p, and the p-norm that a sum of these is the p-th power of. `impossible` for p below 1.
+  Output power(Output x, std::int64_t p);
+  Output root(Output sum, std::int64_t p);
 
  private:
   LoweredNode& node_;

@@ -146,6 +146,60 @@ bool raise_adaptive(RaisedLayer& layer) {
   return true;
 }
 
+/// An axis that windows slide along.
+struct WindowAxis {
+  std::optional<std::int64_t> extent;
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t pad = 0;
+  std::int64_t pad_end = 0;
+
+  [[nodiscard]] std::int64_t reach() const noexcept {
+    return saturating_add(saturating_multiply(kernel - 1, dilation), 1);
+  }
+};
+
+std::vector<WindowAxis> window_axes(const LoweredNode& node,
+                                    const std::vector<std::int64_t>& kernel,
+                                    const std::vector<std::int64_t>& dilations) {
+  const std::size_t count = kernel.size();
+  const auto strides = list_of(node, "strides", count, 1);
+  const auto pads = list_of(node, "pads", 2 * count, 0);
+  const auto extents = node.type(0).shape.extents();
+  std::vector<WindowAxis> axes;
+  axes.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    axes.push_back({.extent = i + 2 < extents.size() ? extents[i + 2].known() : std::nullopt,
+                    .kernel = kernel[i],
+                    .stride = strides[i],
+                    .dilation = dilations[i],
+                    .pad = pads[i],
+                    .pad_end = pads[count + i]});
+  }
+  return axes;
+}
+
+/// Windows that are rounded up, along an axis.
+struct RoundedUp {
+  std::int64_t padded = 0;  ///< how long the operand and its pads are
+  std::int64_t windows = 0;
+  std::int64_t pad_end = 0;  ///< with which all windows are whole
+};
+
+/// None begins behind the operand.
+RoundedUp round_up(const WindowAxis& axis, std::int64_t extent) {
+  const std::int64_t front = saturating_add(extent, axis.pad);
+  const std::int64_t room = saturating_add(front, axis.pad_end) - axis.reach();
+  if (axis.stride < 1 || axis.reach() < 1 || room < 0) {
+    invalid("windows beyond the operand and its pads");
+  }
+  const std::int64_t steps =
+      std::min(room / axis.stride + (room % axis.stride == 0 ? 0 : 1), (front - 1) / axis.stride);
+  const std::int64_t end = saturating_add(steps * axis.stride, axis.reach());
+  return {room + axis.reach(), steps + 1, std::max<std::int64_t>(end - front, 0)};
+}
+
 /// Windows of an average that are as long as each other, none rounded up to.
 struct WholeWindows {
   std::vector<std::int64_t> pads_end;
@@ -155,12 +209,11 @@ struct WholeWindows {
 
 /// How many elements of the operand and its pads a window covers along an axis, for each window:
 /// one that was rounded up to may cover less than others.
-std::vector<double> covered(std::int64_t padded, std::int64_t windows, std::int64_t kernel,
-                            std::int64_t stride, std::int64_t dilation) {
+std::vector<double> covered(const WindowAxis& axis, const RoundedUp& rounded) {
   std::vector<double> counts;
-  for (std::int64_t begin = 0; std::ssize(counts) < windows; begin += stride) {
-    const std::int64_t fit = (padded - begin + dilation - 1) / dilation;
-    counts.push_back(static_cast<double>(std::clamp<std::int64_t>(fit, 1, kernel)));
+  for (std::int64_t begin = 0; std::ssize(counts) < rounded.windows; begin += axis.stride) {
+    const std::int64_t fit = (rounded.padded - begin + axis.dilation - 1) / axis.dilation;
+    counts.push_back(static_cast<double>(std::clamp<std::int64_t>(fit, 1, axis.kernel)));
   }
   return counts;
 }
@@ -168,43 +221,36 @@ std::vector<double> covered(std::int64_t padded, std::int64_t windows, std::int6
 /// For averages that count pads, over windows that are rounded up: ONNX divides by the elements of
 /// the operand and its pads in the window, OpenVINO (release 2026.4, on CPUs) by all of the window.
 /// Empty where there are no pads, and both do the same.
-std::optional<WholeWindows> whole_windows(const LoweredNode& node,
-                                          const std::vector<std::int64_t>& kernel,
-                                          const std::vector<std::int64_t>& dilations) {
-  const std::size_t axes = kernel.size();
-  const auto strides = list_of(node, "strides", axes, 1);
-  const auto pads = list_of(node, "pads", 2 * axes, 0);
-  if (std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; })) return std::nullopt;
-  const Shape& from = node.ranked(0);
+std::optional<WholeWindows> whole_windows(const std::vector<WindowAxis>& axes) {
+  if (std::ranges::all_of(
+          axes, [](const WindowAxis& axis) { return axis.pad == 0 && axis.pad_end == 0; })) {
+    return std::nullopt;
+  }
   WholeWindows whole{.ratios = {1}};
-  for (std::size_t i = 0; i < axes; ++i) {
-    const auto extent = from[static_cast<std::int64_t>(i) + 2].known();
-    if (!extent) {
+  for (const WindowAxis& axis : axes) {
+    if (!axis.extent) {
       impossible("averages that count pads, whose windows are rounded up, over open extents");
     }
-    const std::int64_t reach = saturating_add(saturating_multiply(kernel[i] - 1, dilations[i]), 1);
-    const std::int64_t front = saturating_add(*extent, pads[i]);
-    const std::int64_t room = saturating_add(front, pads[axes + i]) - reach;
-    if (strides[i] < 1 || reach < 1 || room < 0) invalid("windows beyond the operand and its pads");
-    // None begins behind the operand.
-    const std::int64_t steps =
-        std::min(room / strides[i] + (room % strides[i] == 0 ? 0 : 1), (front - 1) / strides[i]);
+    const RoundedUp rounded = round_up(axis, *axis.extent);
     constexpr std::int64_t most = std::int64_t{1} << 24;
-    if (saturating_multiply(std::ssize(whole.ratios), steps) >= most) {
+    if (saturating_multiply(std::ssize(whole.ratios), rounded.windows - 1) >= most) {
       impossible(fmt::format("averages that count pads, over more than {} windows", most));
     }
-    whole.pads_end.push_back(std::max<std::int64_t>(steps * strides[i] + reach - front, 0));
+    whole.pads_end.push_back(rounded.pad_end);
     std::vector<double> ratios;
     for (const double before : whole.ratios) {
-      for (const double count :
-           covered(room + reach, steps + 1, kernel[i], strides[i], dilations[i])) {
-        ratios.push_back(before * static_cast<double>(kernel[i]) / count);
+      for (const double count : covered(axis, rounded)) {
+        ratios.push_back(before * static_cast<double>(axis.kernel) / count);
       }
     }
     whole.ratios = std::move(ratios);
-    whole.extents.emplace_back(steps + 1);
+    whole.extents.emplace_back(rounded.windows);
   }
   return whole;
+}
+
+void set_pads_end(Data& data, const std::vector<std::int64_t>& pads) {
+  std::ranges::find(data, "pads_end", &Data::value_type::first)->second = text_of(pads);
 }
 
 void lower_average(LoweredNode& node, const std::vector<std::int64_t>& kernel,
@@ -212,10 +258,9 @@ void lower_average(LoweredNode& node, const std::vector<std::int64_t>& kernel,
   const bool counts = node.attribute_or<std::int64_t>("count_include_pad", 0) != 0;
   bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
   const bool is_odd = counts && ceils && automatic_padding(data) == "explicit";
-  const auto whole = is_odd ? whole_windows(node, kernel, dilations) : std::nullopt;
+  const auto whole = is_odd ? whole_windows(window_axes(node, kernel, dilations)) : std::nullopt;
   if (whole) {
-    std::ranges::find(data, "pads_end", &Data::value_type::first)->second =
-        text_of(whole->pads_end);
+    set_pads_end(data, whole->pads_end);
     ceils = false;
   }
   data.emplace_back("rounding_type", ceils ? "ceil_torch" : "floor");
@@ -234,6 +279,46 @@ void lower_average(LoweredNode& node, const std::vector<std::int64_t>& kernel,
       node.constant("ratios", rounded_constant(wide, Shape(whole->extents), whole->ratios));
   node.finish(chain.pair({"Multiply"}, chain.apply(op, {image}, data),
                          wide == element ? ratios : node.converted(ratios, element, "ratio")));
+}
+
+/// The pads behind the operand with which windows that are rounded up are whole.
+std::vector<std::int64_t> pads_of_whole_windows(const std::vector<WindowAxis>& axes) {
+  std::vector<std::int64_t> pads;
+  pads.reserve(axes.size());
+  for (const WindowAxis& axis : axes) {
+    if (axis.extent) {
+      pads.push_back(round_up(axis, *axis.extent).pad_end);
+      continue;
+    }
+    // Of any extent, where no window can begin behind the operand: those that are rounded up are as
+    // many as those of so much longer an axis that are rounded down.
+    if (axis.stride < 1 || saturating_add(axis.pad_end, axis.stride) > axis.reach()) {
+      impossible("norms of windows that are rounded up and may begin behind open extents");
+    }
+    pads.push_back(axis.pad_end + axis.stride - 1);
+  }
+  return pads;
+}
+
+/// The root of a sum of powers: their mean, over all of a window, times the window's size. Pads are
+/// zeros, which change no sum. Windows that are rounded up get pads, for without any the mean would
+/// be of what is inside.
+void lower_norms(LoweredNode& node, const std::vector<std::int64_t>& kernel,
+                 const std::vector<std::int64_t>& dilations, Data data, bool is_dilated) {
+  const bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
+  // Those of automatic pads are whole.
+  if (ceils && automatic_padding(data) == "explicit") {
+    set_pads_end(data, pads_of_whole_windows(window_axes(node, kernel, dilations)));
+  }
+  data.emplace_back("rounding_type", "floor");
+  data.emplace_back("exclude-pad", "false");
+  double size = 1;
+  for (const std::int64_t extent : kernel) size *= static_cast<double>(extent);
+  const auto p = node.attribute_or<std::int64_t>("p", 2);
+  LayerChain chain(node);
+  const Output powers = chain.power(real_operand(node, 0), p);
+  const Output means = chain.apply({"AvgPool", is_dilated ? "opset16" : "opset1"}, {powers}, data);
+  node.finish(chain.root(chain.pair({"Multiply"}, means, chain.number(size)), p));
 }
 
 void lower_pooling(LoweredNode& node) {
@@ -258,7 +343,9 @@ void lower_pooling(LoweredNode& node) {
   }
   data.emplace_back("kernel", text_of(kernel));
   if (!is_max) {
-    lower_average(node, kernel, dilations, std::move(data), is_dilated);
+    const bool is_average = node.node().kind() == average_kind;
+    (is_average ? lower_average : lower_norms)(node, kernel, dilations, std::move(data),
+                                               is_dilated);
     return;
   }
   const bool ceils = node.attribute_or<std::int64_t>("ceil_mode", 0) != 0;
@@ -286,6 +373,7 @@ constexpr std::array raised_pooling{
 constexpr std::array lowered_pooling{
     LowerRule{max_kind, lower_pooling},
     LowerRule{average_kind, lower_pooling},
+    LowerRule{ops::LpPool::kind, lower_pooling},
 };
 
 }  // namespace

@@ -66,14 +66,32 @@ struct ReducedAxes {
   Data data;
 };
 
+/// Counted from the front on, for OpenVINO computes ahead what follows from constants, and then
+/// treats it as it does constants; and all axes where the list is empty, which is none there.
+Output computed_axes(LoweredNode& node) {
+  const Output given = node.operand(1);
+  const std::int64_t rank = node.type(0).shape.rank();
+  if (rank == 0) return given;  // or unknown
+  LayerChain chain(node);
+  const Output count = chain.integer(rank);
+  const Output axes = chain.pair({"FloorMod"}, given, count);
+  const bool is_idle = node.attribute_or<std::int64_t>("noop_with_empty_axes", 0) != 0;
+  if (is_idle || node.type(1).shape.element_count().value_or(0) > 0) return axes;
+  const Output given_count = chain.element_of(chain.extents(given), 0);
+  const Output is_given = chain.pair({"Minimum"}, given_count, chain.integer(1));
+  const Output first = chain.pair({"Multiply"}, is_given, count);
+  return chain.joined({axes, chain.apply({"Range", "opset4"}, {first, count, chain.integer(1)},
+                                         {{"output_type", "i64"}})});
+}
+
 /// Empty where nothing is reduced.
 std::optional<ReducedAxes> reduced_axes(LoweredNode& node) {
   ReducedAxes found;
   const bool keeps = node.attribute_or<std::int64_t>("keepdims", 1) != 0;
   found.data = {{"keep_dims", text_of(keeps)}};
-  const bool is_computed = node.has(1) && node.constant(1) == nullptr;
+  const bool is_computed = node.has(1) && !node.known_list(1);
   if (is_computed) {
-    found.axes = node.operand(1);
+    found.axes = computed_axes(node);
     return found;
   }
   const auto given = node.list(1, "axes");
@@ -131,10 +149,7 @@ bool reaches_a_list(const NodeRef& node) {
   constexpr std::size_t most = 32;  // operations on the way
   const GraphView& graph = *node.graph;
   const TensorType* const image = node.operand_type(0);
-  const bool are_computed = node.operand_type(1) != nullptr && node.operand_constant(1) == nullptr;
-  if (are_computed || image == nullptr || image->shape.rank() != 3 || !is_float(image->element)) {
-    return false;
-  }
+  if (image == nullptr || image->shape.rank() != 3 || !is_float(image->element)) return false;
   std::vector<NodeId> makers{node.id};
   for (std::size_t i = 0; i < makers.size(); ++i) {
     for (const Use& use : graph.uses(makers[i])) {
@@ -160,11 +175,13 @@ bool reaches_a_list(const NodeRef& node) {
 /// keeps them apart, OpenVINO exchanges Unsqueeze and the reduction, and is back at three.
 Output reduced(LoweredNode& node, const OpName& op, Output x, Output axes, const Data& data) {
   LayerChain chain(node);
-  const Shape& made = node.result_type().shape;
-  if (!reaches_a_list(node.node()) || !made.is_ranked()) return chain.apply(op, {x, axes}, data);
+  if (!reaches_a_list(node.node())) return chain.apply(op, {x, axes}, data);
   const Output longer = kept_apart(node, chain.apply({"Unsqueeze"}, {x, chain.integers({3})}));
   const Output less = chain.apply(op, {longer, axes}, data);
-  return chain.apply({"Squeeze"}, {less, chain.integers({made.rank()})});
+  // Of axes that are computed, the graph may not say how many are left.
+  const Shape& made = node.result_type().shape;
+  const std::int64_t last = made.is_ranked() ? made.rank() : -1;
+  return chain.apply({"Squeeze"}, {less, chain.integers({last})});
 }
 
 void make_reduction(LoweredNode& node, const OpName& op, Output axes, const Data& data) {
@@ -237,13 +254,18 @@ void lower_global_pool(LoweredNode& node) {
   const std::string_view kind = node.node().kind();
   const auto p = node.attribute_or<std::int64_t>("p", 2);
   std::string_view type = kind == ops::GlobalMaxPool::kind ? "ReduceMax" : "ReduceMean";
+  const Output axes = node.integers("axes", axes_from(2, node.ranked(0).rank()));
+  const Data data{{"keep_dims", "true"}};
   if (kind == ops::GlobalLpPool::kind) {
-    if (p != 1 && p != 2) impossible(fmt::format("a norm of p = {}", p));
+    if (p != 1 && p != 2) {
+      LayerChain chain(node);
+      const Output powers = chain.power(node.operand(0), p);
+      node.finish(chain.root(reduced(node, {"ReduceSum"}, powers, axes, data), p));
+      return;
+    }
     type = p == 1 ? "ReduceL1" : "ReduceL2";
   }
-  const Output axes = node.integers("axes", axes_from(2, node.ranked(0).rank()));
-  make_reduction(node, {type, type.starts_with("ReduceL") ? "opset4" : "opset1"}, axes,
-                 {{"keep_dims", "true"}});
+  make_reduction(node, {type, type.starts_with("ReduceL") ? "opset4" : "opset1"}, axes, data);
 }
 
 // --- softmax -------------------------------------------------------------------------------------

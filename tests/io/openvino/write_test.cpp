@@ -291,6 +291,67 @@ output(%y)
   CHECK(types_of(files) == Kinds{"Parameter", "Swish", "Result"});
 }
 
+TEST_CASE("norms of windows are means of powers times the windows' size, and a root of that") {
+  const auto text = [](std::string_view extent, std::string_view attributes) {
+    return fmt::format(
+        "graph {{}}\n%x: tensor<1x2x{}xf32> = input()\n"
+        "%y: tensor<*xf32> = onnx.LpPool(%x) {{{}}}\noutput(%y)\n",
+        extent, attributes);
+  };
+  const OpenVinoFiles plain = files_of(graph_of(text("4", "kernel_shape = [2]")));
+  CHECK(types_of(plain) ==
+        Kinds{"Parameter", "Multiply", "AvgPool", "Const", "Multiply", "Sqrt", "Result"});
+  CHECK(has(plain, R"(exclude-pad="false")"));
+  CHECK(types_of(files_of(graph_of(text("4", "kernel_shape = [2], p = 1")))) ==
+        Kinds{"Parameter", "Abs", "AvgPool", "Const", "Multiply", "Result"});
+  CHECK(types_of(files_of(graph_of(text("4", "kernel_shape = [2], p = 3")))) ==
+        Kinds{"Parameter", "Abs", "Const", "Power", "AvgPool", "Const", "Multiply", "Const",
+              "Power", "Result"});
+  // Rounding up makes a window that is 3 elements long of 2 and a pad, and none behind the operand.
+  for (const auto& [extent, attributes] :
+       {std::pair("4", "kernel_shape = [3], strides = [2]"),
+        std::pair("?", "kernel_shape = [3], strides = [2]"),
+        std::pair("8", "kernel_shape = [3], strides = [2], pads = [0, 2]")}) {
+    const OpenVinoFiles files =
+        files_of(graph_of(text(extent, fmt::format("{}, ceil_mode = 1", attributes))));
+    CHECK(has(files, R"(pads_end="1")"));
+    CHECK(has(files, R"(rounding_type="floor")"));
+  }
+  for (const auto& [attributes, why] :
+       {std::pair("kernel_shape = [3], strides = [2], pads = [0, 2], ceil_mode = 1",
+                  "may begin behind open extents"),
+        std::pair("kernel_shape = [3], p = 0", "a norm of p = 0")}) {
+    const auto files = openvino_files(graph_of(text("?", attributes)));
+    REQUIRE_FALSE(files.has_value());
+    CHECK(files.error().code == ErrorCode::impossible);
+    CHECK(files.error().message.find("onnx.LpPool: ") != std::string::npos);
+    CHECK(files.error().message.find(why) != std::string::npos);
+  }
+}
+
+TEST_CASE("a reduction of three axes in front of a list is one of four, whatever the axes are") {
+  const auto types_with = [](std::string_view axes, std::string_view attributes) {
+    return types_of(files_of(graph_of(
+        fmt::format("graph {{}}\n%x: tensor<4x2x5xf32> = input()\n%a: tensor<{}xi64> = input()\n"
+                    "%k: tensor<2x1xf32> = constant() [1, 2]\n"
+                    "%r: tensor<*xf32> = onnx.ReduceMean(%x, %a) {{{}}}\n"
+                    "%y: tensor<*xf32> = multiply(%r, %k)\noutput(%y)\n",
+                    axes, attributes))));
+  };
+  const auto counted = [](const Kinds& types, std::string_view type) {
+    return std::ranges::count(types, type);
+  };
+  for (const std::string_view axes : {"1", "?"}) {
+    const Kinds types = types_with(axes, "");
+    CHECK(counted(types, "FloorMod") == 1);  // those from the end are not the fourth
+    CHECK(counted(types, "Unsqueeze") == 1);
+    CHECK(counted(types, "Squeeze") == 1);
+    // All of them, where there may be none.
+    CHECK(counted(types, "Range") == (axes == "?" ? 1 : 0));
+  }
+  CHECK(counted(types_with("?", "noop_with_empty_axes = 1"), "Range") == 0);
+}
+
 TEST_CASE("what ONNX Runtime calls by a name of its own is written as what ONNX calls it") {
   const OpenVinoFiles files = files_of(graph_of(R"(graph {}
 %x: tensor<2x3xf32> = input()
