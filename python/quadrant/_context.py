@@ -9,14 +9,27 @@ from typing import Any
 import numpy as np
 
 from . import _quadrant
+from ._arguments import TEXT, Rule, checked, instance, or_none, whole
 from ._arrays import Array, packed, unpacked
-from ._declare import Quantization, QuantizationConstraint
+from ._declare import Quantization, QuantizationConstraint, op_class
 from ._errors import Error
-from ._op import Op, QuantizedType, element_of, handle_of, packed_codes
+from ._op import DTYPE, INTEGER, Op, QuantizedType, element_of, handle_of, packed_codes
 from ._samples import near
 from ._states import STATES, Quantizable, QuantizationState, Quantized, ToQuantize, Unquantized, reason_of
 
 Key = Op | str | int
+
+_OPERATION = instance(Op, "an operation, of those that the hook was given or made")
+_PLACE = whole("a whole number, from 0", 0, 2**32 - 1)
+_CONSTRAINT = instance(QuantizationConstraint, "a QuantizationConstraint")
+
+
+def _parents(given: Any) -> list[Op | None]:
+    return [None if each is None else _OPERATION.fit(each) for each in given]
+
+
+def _extents(given: Any) -> Any:
+    return given if isinstance(given, EllipsisType) else [None if each is None else INTEGER.fit(each) for each in given]
 
 
 def same(a: object, b: object) -> bool:
@@ -122,6 +135,7 @@ class QuantizationContext:
         else:
             self._hook.refuse(reason_of(str(why)))
 
+    @checked(constraint=_CONSTRAINT)
     def produce(self, constraint: QuantizationConstraint) -> None:
         """In `request`: asks for the node's own results in this form; `callback` says how."""
         self._hook.produce(constraint)
@@ -133,6 +147,7 @@ class QuantizationContext:
         found = np.asarray(array)
         self._hook.keep(packed(found, element_of(found.dtype)))
 
+    @checked(index=_PLACE)
     def kept(self, index: int = 0) -> Array | None:
         """In `rewriter`: what the index-th `keep` kept."""
         found = self._hook.kept(index)
@@ -140,27 +155,38 @@ class QuantizationContext:
 
     # Phase 4
 
+    @checked(value=or_none(_OPERATION))
     def selected(self, value: Op | None = None) -> Any:
         """The constraint that a value, by default the node's result, is made in; None for floats."""
         return self._hook.form((value or self.node)._node)
 
+    @checked(operand=_PLACE)
     def read(self, operand: int) -> Any:
         """The constraint that the node reads an operand in; None for floats."""
         return self._hook.read(operand)
 
+    @checked(value=_OPERATION)
     def set_type(self, value: Op, type: QuantizedType) -> None:
         """The value holds codes of this type; its shape stays."""
         self._hook.set_type(value._node, handle_of(type))
 
+    @checked(value=_OPERATION)
     def set_weight(self, value: Op, codes: Array, type: QuantizedType) -> None:
         """Codes take the place of a constant's contents."""
         handle = handle_of(type)
         self._hook.set_constant(value._node, packed_codes(np.asarray(codes), type, value.name), handle)
 
+    @checked(user=_OPERATION, operand=_PLACE, value=_OPERATION)
     def set_parent(self, user: Op, operand: int, value: Op) -> None:
         """`user` reads `value` instead."""
         self._hook.set_operand(user._node, operand, value._node)
 
+    @checked(
+        parents=Rule("operations, or None, in a list", _parents),
+        name=or_none(TEXT),
+        dtype=or_none(DTYPE),
+        shape=or_none(Rule("an int for each axis, or None, in a list", _extents)),
+    )
     def emit(
         self,
         op_type: type[Op] | str,
@@ -190,7 +216,7 @@ class QuantizationContext:
             shape = like.shape if like else None
         return Op(
             self._hook.emit(
-                op_type if isinstance(op_type, str) else op_type.kind,
+                op_class(op_type).kind,
                 [None if parent is None else parent._node for parent in parents],
                 name or self.node.name,
                 element_of(dtype),
@@ -200,6 +226,7 @@ class QuantizationContext:
             )
         )
 
+    @checked(name=TEXT)
     def emit_constant(self, array: Array, *, name: str, type: QuantizedType | None = None) -> Op:
         """Adds a constant; with a type, of codes."""
         handle = None if type is None else handle_of(type)
@@ -207,11 +234,13 @@ class QuantizationContext:
         contents = packed_codes(found, type, name) if type else packed(found, element_of(found.dtype))
         return Op(self._hook.emit_constant(name, contents, handle))
 
+    @checked(codes=_OPERATION)
     def relabel(self, codes: Op, type: QuantizedType) -> Op:
         """The same integers, which stand for something else."""
         plain = self.emit("storage_cast", [codes], dtype=codes.dtype)
         return self.emit("storage_cast", [plain], type=type)
 
+    @checked(value=_OPERATION, made=_OPERATION, suffix=TEXT)
     def replace(self, value: Op, made: Op, *, suffix: str = "_replaced") -> None:
         """`made` takes the place and the name of a result of the node, which gets the suffix behind its own."""
         self._hook.take_place(value._node, made._node, suffix)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ._arguments import Rule, checked
 from ._errors import Error
 from ._op import Op
 from ._states import Consumer, EligibilityPattern, Quantizable, QuantizationState
@@ -149,6 +150,7 @@ def register_quantizer(*, quantization: type[Quantization], op_type: OpType) -> 
     return register_parameterized(quantization=quantization, params=[(op_type, {})])
 
 
+@checked(params=Rule("pairs of an operation and attributes, in a list", list))
 def register_parameterized(
     *, quantization: type[Quantization], params: Iterable[tuple[OpType, Mapping[str, Any]]]
 ) -> Callable[[_Method], _Method]:
@@ -166,7 +168,7 @@ def register_parameterized(
         _check_hooks(method)
         for op_type, values in wanted:
             _check_state(method, values.get("state", method.state))
-            _register(quantization, Registered(method, _op_class(op_type), dict(values)))
+            _register(quantization, Registered(method, op_class(op_type), dict(values)))
         return method
 
     return register
@@ -198,7 +200,7 @@ def _check_hooks(method: type[QuantizationMethod]) -> None:
             raise TypeError(f"{where} is async or yields, and hooks answer when they return")
 
 
-def _op_class(op_type: OpType) -> type[Op]:
+def op_class(op_type: OpType) -> type[Op]:
     if isinstance(op_type, str):
         return Op.of(op_type)
     if not (isinstance(op_type, type) and issubclass(op_type, Op) and isinstance(getattr(op_type, "kind", None), str)):
@@ -206,9 +208,13 @@ def _op_class(op_type: OpType) -> type[Op]:
     return op_type
 
 
-def _register(quantization: type[Quantization], made: Registered) -> None:
+def _check_scheme(quantization: object) -> None:
     if not (isinstance(quantization, type) and issubclass(quantization, Quantization)) or quantization is Quantization:
         raise TypeError(f"{quantization!r} is no class that derives from Quantization")
+
+
+def _register(quantization: type[Quantization], made: Registered) -> None:
+    _check_scheme(quantization)
     kind = made.op_type.kind
     known = quantization._methods.get(kind)
     if known is not None and _place(known.method) != _place(made.method):
@@ -237,7 +243,11 @@ def register_dequantizer(*, quantization_method: type[Quantization]) -> Callable
     which is emitted for it. A scheme without one dequantizes by the types of its codes.
     """
 
+    _check_scheme(quantization_method)
+
     def register(function: _Function) -> _Function:
+        if not callable(function):
+            raise TypeError(f"a dequantizer is a function of a value and a context, and not {function!r}")
         quantization_method._dequantizer = staticmethod(function)  # type: ignore[assignment]
         return function
 

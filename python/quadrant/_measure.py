@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _quadrant
+from ._arguments import checked
 from ._arrays import Array, as_array, unpacked
+from ._errors import Error
 from ._model import Model, ModelLike, Written, read
 from ._quantize import Recipe, calibrated, job_of
 from ._runtime import Runtime, adapted
@@ -17,6 +19,7 @@ from ._session import Progress, Settings, session_of
 from ._statistics import Statistics
 
 
+@checked()
 def run(
     model: ModelLike,
     inputs: Sample,
@@ -49,6 +52,7 @@ def run(
     return {name: unpacked(array) for name, array in found}
 
 
+@checked()
 def calibrate(
     model: ModelLike,
     samples: SamplesLike,
@@ -121,6 +125,7 @@ class Comparison(list[dict[str, Any]]):
         return self._text.rstrip("\n")
 
 
+@checked()
 def compare(
     first: ModelLike,
     second: ModelLike,
@@ -184,6 +189,7 @@ def _remedy(found: dict[str, Any] | None) -> dict[str, Any] | None:
     return None if found is None else found | {"recipe": json.loads(found["recipe"])}
 
 
+@checked()
 def diagnose(
     model: ModelLike,
     quantized: ModelLike,
@@ -224,9 +230,12 @@ def _labels(labels: Sequence[int] | Array | None) -> list[int] | None:
     array = as_array(labels, "labels")
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"labels are integers, not {array.dtype.name}")
+    if array.dtype.kind == "u" and array.size and array.max() >= 2**63:
+        raise Error(f"labels are places in a row of scores, and not {array.max()}")
     return [int(label) for label in array.reshape(-1)]
 
 
+@checked()
 def sensitivity(
     model: ModelLike,
     scheme: str | None,
@@ -292,6 +301,7 @@ class Optimized:
         self.model = Model(found.model)
         self._settings = settings
 
+    @checked()
     def save(self, path: str | os.PathLike[str]) -> Written:
         """Writes the quantized model: see `Model.save`."""
         return self.model._write(path, self._settings)
@@ -301,6 +311,7 @@ class Optimized:
         return f"<quadrant.Optimized: {best['settings']}, {best['sqnr_db']:.2f} dB, good enough: {self.is_good_enough}>"
 
 
+@checked()
 def optimize(
     model: ModelLike,
     calibration: SamplesLike,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from . import _quadrant
+from ._arguments import checked
 from ._arrays import Array, dtype_name, unpacked
 from ._errors import Error
 from ._session import Settings, session_of
@@ -104,6 +105,7 @@ class Model:
     def weights(self) -> Weights:
         return Weights(self._handle)
 
+    @checked()
     def save(
         self,
         path: str | os.PathLike[str],
@@ -178,6 +180,7 @@ def _shape_text(shape: tuple[int | None, ...] | None) -> str:
 ModelLike = Model | str | os.PathLike[str] | bytes | Serializable
 
 
+@checked()
 def read(model: ModelLike, *, follow_links: bool = False) -> Model:
     """Reads a model.
 

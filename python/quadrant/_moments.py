@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from . import _quadrant
+from ._arguments import checked, instance, or_none
 from ._arrays import Array, unpacked
 from ._errors import Error
 from ._files import in_file, read_file, write_file
@@ -62,12 +63,14 @@ class SecondMoments(Mapping[str, WeightMoments]):
         self._handle = handle
 
     @staticmethod
+    @checked()
     def load(path: str | os.PathLike[str]) -> SecondMoments:
         """Reads what `save`, or ``quadrant calibrate --moments``, wrote."""
         contents = read_file(path)
         with in_file(path):
             return _of_bytes(contents)
 
+    @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the command's file: ``quadrant quantize --moments`` takes it. Equal contents have equal bytes."""
         write_file(path, self._handle.print())
@@ -96,6 +99,8 @@ class SecondMoments(Mapping[str, WeightMoments]):
         return name in self._handle.names()
 
     def __getitem__(self, name: str) -> WeightMoments:
+        if not isinstance(name, str):
+            raise KeyError(name)
         if name not in self and name in self.left:
             raise KeyError(f"{name}: {self.left[name]}")
         return WeightMoments(self._handle.of(name))
@@ -117,6 +122,7 @@ def _of_bytes(contents: bytes) -> SecondMoments:
     return SecondMoments(_quadrant.Moments.parse(contents))
 
 
+@checked(grid=or_none(instance(SecondMoments, "what second_moments gave")))
 def second_moments(
     model: ModelLike,
     samples: SamplesLike,

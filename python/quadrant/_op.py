@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from . import _quadrant
+from ._arguments import TEXT, Rule, checked, instance, or_none, whole
 from ._arrays import _ELEMENTS, _PLAIN, Array, Packed, as_array, dtype_name, element_of, packed, unpacked
 from ._errors import Error
 from ._moments import WeightMoments
@@ -54,6 +55,17 @@ def _numbers(given: object, what: str) -> Array:
     return found
 
 
+def _pair(given: Any) -> tuple[int, int]:
+    least, most = given
+    return INTEGER.fit(least), INTEGER.fit(most)
+
+
+INTEGER = whole("a whole number of 64 bits", -(2**63))
+AXIS = whole("the number of an axis, from 0")
+DTYPE = Rule("a dtype of numpy's, or a name, 'int4' say", element_of)
+RANGE = Rule("the smallest and the largest code", _pair)
+
+
 class QuantizedType:
     """What codes stand for: ``real = scale * (code - zero_point)``, or what `encode` found.
 
@@ -71,6 +83,13 @@ class QuantizedType:
         Error: For numbers that codes cannot have, scales that are 0 or not finite, or several without an axis.
     """
 
+    @checked(
+        dtype=DTYPE,
+        axis=or_none(AXIS),
+        block_size=whole("a whole number of elements, 0 for no blocks"),
+        range=or_none(RANGE),
+        expressed=DTYPE,
+    )
     def __init__(
         self,
         dtype: str,
@@ -139,6 +158,7 @@ class QuantizedType:
     def zero_points(self) -> Array | None:
         return unpacked(self._said["zero_points"]) if "zero_points" in self._said else None
 
+    @checked(axis=AXIS)
     def along(self, axis: int) -> QuantizedType:
         """The same scales along another axis, for what moves codes. An Error where codes are not uniform."""
         if self.axis is None and self.scales is not None:
@@ -164,6 +184,13 @@ def _range(dtype: str) -> tuple[int, int]:
     return int(limits.min), int(limits.max)
 
 
+@checked(
+    format=TEXT,
+    axis=INTEGER,
+    block_axis=INTEGER,
+    moments=or_none(instance(WeightMoments, "those of one weight, moments['fc1.weight']")),
+    rounding=TEXT,
+)
 def encode(
     array: Array,
     format: str,
@@ -196,12 +223,10 @@ def encode(
         Error: ``usage`` for a table that does not ascend and moments of a weight of another shape, ``impossible`` for a
             table of another size, and what the format does not hold.
     """
-    given = as_array(array, "the array")
-    axis, block_axis = (each + given.ndim if -given.ndim <= each < 0 else each for each in (axis, block_axis))
+    given = _numbers(array, "elements of the array")
+    axis, block_axis = (_axis_of(given, name, each) for name, each in (("axis", axis), ("block_axis", block_axis)))
     values = None if table is None else packed(_ascending(table), "f32")
     if moments is not None:
-        if not isinstance(moments, WeightMoments):
-            raise TypeError(f"moments are those of one weight, moments['fc1.weight'], and not {moments!r}")
         moments._check_of(given)
     with session_of(Settings(threads=threads)) as session:
         codes, handle = _quadrant.encode(
@@ -211,21 +236,30 @@ def encode(
     return unpacked(codes), QuantizedType._of(handle)
 
 
+def _axis_of(array: Array, name: str, axis: int) -> int:
+    """From 0. The axes of matrices, which are the defaults, may be those of any array."""
+    count = array.ndim
+    if not -count <= axis < max(count, 2):
+        raise Error(f"{name} is an axis of the array, which has {count}, and not {axis}")
+    return axis + count if axis < 0 else axis
+
+
 def _ascending(table: Sequence[float] | Array) -> Array:
-    values = _numbers(table, "values of a table").astype(np.float32).reshape(-1)
-    if values.size == 0 or not (np.diff(values) > 0).all():
-        raise Error("a table has values that ascend")
+    with np.errstate(over="ignore"):  # to infinity, which is refused
+        values = _numbers(table, "values of a table").astype(np.float32)
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all() or not (np.diff(values) > 0).all():
+        raise Error("a table is a list of finite values that ascend")
     return values
 
 
+@checked(kind=instance(QuantizedType, "a QuantizedType"))
 def decode(codes: Array, kind: QuantizedType) -> Array:
     """The floats that codes stand for, as float32: the inverse of `encode`, for any type.
 
     Raises:
         Error: ``impossible`` for codes that are not of the type, or of a shape that it does not fit.
     """
-    given = as_array(codes, "codes")
-    return unpacked(_quadrant.decode(packed_codes(given, kind, "codes"), handle_of(kind)))
+    return unpacked(_quadrant.decode(packed_codes(_numbers(codes, "codes"), kind, "codes"), kind._handle))
 
 
 class Op:
@@ -240,6 +274,7 @@ class Op:
         self._node = node
 
     @staticmethod
+    @checked(kind=instance(str, "the name of a kind of operation"))
     @cache
     def of(kind: str) -> type[Op]:
         """The class of operations ``"matmul"``, ``"onnx.Relu"``: docs/operations.md lists their names."""

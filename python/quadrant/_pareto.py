@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import _quadrant
-from ._errors import Error
+from ._arguments import SAMPLES, checked, or_none
 from ._model import Model, ModelLike, read
 from ._quantize import Recipe, Result, calibrated, job_of, quantize
 from ._samples import SamplesLike, names_of, samples_of
@@ -46,6 +46,7 @@ class ParetoPoint:
         """What `quantize` follows with ``plan=`` and the ``recipe`` of the `Pareto`."""
         return json.loads(self._of._handle.plan(self._index))  # type: ignore[no-any-return]
 
+    @checked()
     def quantize(self, calibration: SamplesLike | None = None) -> Result:
         """The model, quantized so. With samples, weights are rounded by the inputs that they meet."""
         return quantize(self._of._model, recipe=self._of.recipe, plan=self.plan, calibration=calibration)
@@ -99,6 +100,7 @@ class Pareto(Sequence[ParetoPoint]):
         return f"<quadrant.Pareto: {len(self)} points, {self[0].bytes:,} to {self[-1].bytes:,} bytes>"
 
 
+@checked(samples=or_none(SAMPLES))
 def pareto(
     model: ModelLike,
     scheme: str | None = None,
@@ -143,8 +145,6 @@ def pareto(
     job = job_of(scheme, preset, recipe, {})
     job.take_variants()
     job.add_scope(names_of(include), names_of(exclude))
-    if non_finite not in ("refuse", "leave"):
-        raise Error(f"non_finite is 'refuse' or 'leave', not '{non_finite}'")
     if non_finite == "leave":
         job.leave_non_finite()
     source = read(model)

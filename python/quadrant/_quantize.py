@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from . import _quadrant
+from ._arguments import TEXT, Rule, checked, in_argument, json_of, option_text, word
 from ._errors import Error
-from ._files import read_text, write_file
+from ._files import in_file, read_text, write_file
 from ._model import Model, ModelLike, Written, read
 from ._moments import SecondMoments
 from ._samples import SamplesLike, names_of, samples_of
@@ -43,6 +44,7 @@ class Report:
         #: The whole HTML document.
         self.html = page
 
+    @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         write_file(path, self.html.encode())
 
@@ -86,14 +88,13 @@ class Result:
         """Counts of weights, bytes and operations, and which weights stayed float and why. `str(result)` is a table."""
         return json.loads(self._handle.summary())  # type: ignore[no-any-return]
 
+    @checked(name=TEXT)
     def explain(self, name: str) -> str:
         """Why the node, value or weight of that name is quantized as it is, or is not: several lines of text.
 
         Raises:
             Error: ``usage``, with similar names, where there is none of that name.
         """
-        if not isinstance(name, str):
-            raise TypeError(f"explain takes a name, and not {name!r}")
         return self._handle.explain(name).rstrip("\n")
 
     def report(self) -> Report:
@@ -101,6 +102,7 @@ class Result:
         with session_of(self._settings) as session:
             return Report(self._handle.report(session))
 
+    @checked()
     def save(
         self, path: str | os.PathLike[str], *, external_data: bool = False, matmul_nbits: bool = False
     ) -> Written:
@@ -119,12 +121,8 @@ class Result:
         return f"<quadrant.Result: {len(self.plan['values'])} values quantized, {weights} of them weights>"
 
 
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return "+".join(map(str, value))
-    return str(value)
+def _target(given: Any) -> Any:
+    return given if isinstance(given, _Destination) else word(*_ENDINGS).fit(given)
 
 
 def job_of(
@@ -137,13 +135,14 @@ def job_of(
     elif preset is not None:
         job = _quadrant.Job.of_preset(preset)
     elif isinstance(recipe, Mapping):
-        job = _quadrant.Job.of_json(json.dumps(recipe))
+        text = json_of("recipe", recipe)
+        with in_argument("recipe"):
+            job = _quadrant.Job.of_json(text)
     else:
         assert recipe is not None
         job = _quadrant.Job.of_file(os.fspath(recipe))
     for key, value in options.items():
-        if value is not None:
-            job.set(key, _text(value))
+        job.set(key, None if value is None else option_text(key, value))
     return job
 
 
@@ -175,6 +174,7 @@ def calibrated(
     yield
 
 
+@checked(target=Rule(word(*_ENDINGS).takes, _target))
 def quantize(
     model: ModelLike,
     scheme: str | None = None,
@@ -255,7 +255,7 @@ def quantize(
         job.set_encodings(os.fspath(encodings))
     source = read(model, follow_links=follow_links)
     with session_of(settings) as session, calibrated(session, job, source, calibration, settings):
-        return Result(_quadrant.quantize(session, source._handle, job, _plan_text(plan)), settings)
+        return Result(_quadrant.quantize(session, source._handle, job, plan_of(plan)), settings)
 
 
 def _complete(
@@ -268,12 +268,8 @@ def _complete(
     non_finite: str,
 ) -> None:
     if isinstance(target, str):
-        if target not in _ENDINGS:
-            raise Error(f"target is one of {', '.join(_ENDINGS)}, not '{target}'")
         target = _Destination(f"model{_ENDINGS[target]}", "", False)
     job.set_destination(target.path, target.target, target.coded_borders)
-    if non_finite not in ("refuse", "leave"):
-        raise Error(f"non_finite is 'refuse' or 'leave', not '{non_finite}'")
     if gain is not None:
         job.set_gain(gain)
     if hardware is not None:
@@ -286,14 +282,19 @@ def _complete(
         job.set_target_bits(target_bits)
 
 
-def _plan_text(plan: Mapping[str, Any] | str | os.PathLike[str] | None) -> str | None:
+def plan_of(plan: Mapping[str, Any] | str | os.PathLike[str] | None) -> _quadrant.Plan | None:
     if plan is None:
         return None
     if isinstance(plan, Mapping):
-        return json.dumps(plan)
-    return read_text(plan)
+        text = json_of("plan", plan)
+        with in_argument("plan"):
+            return _quadrant.Plan.parse(text)
+    text = read_text(plan)
+    with in_file(plan):
+        return _quadrant.Plan.parse(text)
 
 
+@checked()
 def convert(
     model: ModelLike,
     path: str | os.PathLike[str],

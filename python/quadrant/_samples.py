@@ -21,12 +21,7 @@ SamplesLike = Iterable[Sample] | str | os.PathLike[str]
 
 def names_of(given: str | Sequence[str]) -> list[str]:
     """One name or pattern, or several."""
-    if isinstance(given, str):
-        return [given]
-    names = list(given) if isinstance(given, Iterable) else [None]
-    if not all(isinstance(name, str) for name in names):
-        raise TypeError(f"names and patterns are a str, or several in a list, and not {given!r}")
-    return names
+    return [given] if isinstance(given, str) else list(given)
 
 
 def near(name: str, names: Iterable[str]) -> str:
@@ -83,9 +78,7 @@ def samples_of(
     if isinstance(samples, (str, os.PathLike)):
         return _quadrant.Samples.of_path(os.fspath(samples))
     if isinstance(samples, Mapping):
-        raise TypeError("samples are several dicts, in a list say; this is one")
-    if not isinstance(samples, Iterable) and not hasattr(samples, "__getitem__"):
-        raise TypeError(f"samples are dicts of arrays, in a list say, or the path of a folder, and not {samples!r}")
+        raise TypeError(f"samples are several dicts, in a list say, and not one {type(samples).__name__}")
     is_sequence = hasattr(samples, "__getitem__") and hasattr(samples, "__len__")
     sequence: Any = samples if is_sequence else list(samples)
 

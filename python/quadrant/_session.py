@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _quadrant
-from ._errors import Error, QuadrantWarning
+from ._errors import QuadrantWarning
 
 Progress = bool | Callable[[str, int, int], object]
 
@@ -85,10 +85,6 @@ def _is_ours(file: str) -> bool:
 @contextmanager
 def session_of(settings: Settings) -> Iterator[_quadrant.Session]:
     """A session; at its end, warnings become Python's, and notes go to the logger ``quadrant``."""
-    if not isinstance(settings.threads, int) or settings.threads < 0:
-        raise Error(f"threads is a number, 0 for those of the machine, and not {settings.threads!r}")
-    if not callable(settings.progress) and not isinstance(settings.progress, bool):
-        raise TypeError(f"progress is a function, or a bool, and not {settings.progress!r}")
     bar = _bar() if settings.progress is True else None
     callback = settings.progress if callable(settings.progress) else bar
     session = _quadrant.Session(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from types import EllipsisType
 from typing import TYPE_CHECKING, ClassVar
 
+from ._arguments import FLAG, Rule, checked, instance, or_none, whole
 from ._errors import Error
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class QuantizationState:
         """
         if self._ask is None:
             raise Error("propagate_constraint is for parents, in callback and request")
-        return self._ask(constraint, codes)
+        return self._ask(constraint, FLAG.value("codes", codes))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -63,6 +64,7 @@ class Quantizable(QuantizationState):
 
     index = 1
 
+    @checked(constraints=or_none(Rule("several QuantizationConstraints, in a list", list)))
     def __init__(self, constraints: Iterable[QuantizationConstraint] | None = None) -> None:
         self.constraints = None if constraints is None else list(constraints)
 
@@ -97,6 +99,9 @@ class Consumer(QuantizationState):
 STATES: tuple[type[QuantizationState], ...] = (Unquantized, Quantizable, ToQuantize, Quantized, Consumer)
 
 
+_STATES = whole("a bit for each state, one at least", 1, (1 << len(STATES)) - 1)
+
+
 @dataclass(frozen=True)
 class EligibilityPattern:
     """The states that a parent may be in. `|` is either of two."""
@@ -105,10 +110,20 @@ class EligibilityPattern:
     is_optional: bool = False
     is_variadic: bool = False
 
+    def __post_init__(self) -> None:
+        _STATES.value("states", self.states)
+        FLAG.value("is_optional", self.is_optional)
+        FLAG.value("is_variadic", self.is_variadic)
+
     def __or__(self, other: EligibilityPattern) -> EligibilityPattern:
+        if not isinstance(other, EligibilityPattern):
+            return NotImplemented
         return EligibilityPattern(
             self.states | other.states, self.is_optional or other.is_optional, self.is_variadic or other.is_variadic
         )
+
+
+_PATTERN = instance(EligibilityPattern, "a pattern, AnyQuantizable and the like")
 
 
 def _any(*states: type[QuantizationState]) -> EligibilityPattern:
@@ -125,11 +140,13 @@ AnyState = _any(*STATES)
 """Matches any parent."""
 
 
+@checked(pattern=_PATTERN)
 def or_absent(pattern: EligibilityPattern) -> EligibilityPattern:
     """Matches a parent that is not there, too: a convolution's bias."""
     return replace(pattern, is_optional=True)
 
 
+@checked(pattern=_PATTERN)
 def variadic(pattern: EligibilityPattern) -> EligibilityPattern:
     """As the last pattern: matches each of the parents that are left, one at least."""
     return replace(pattern, is_variadic=True)

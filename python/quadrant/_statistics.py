@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _quadrant
+from ._arguments import checked
 from ._files import in_file, read_text, write_file
 
 
@@ -21,12 +22,14 @@ class Statistics(Mapping[str, dict[str, Any]]):
         self._handle = handle
 
     @staticmethod
+    @checked()
     def load(path: str | os.PathLike[str]) -> Statistics:
         """Reads what `save`, or ``quadrant calibrate``, wrote."""
         text = read_text(path)
         with in_file(path):
             return Statistics(_quadrant.Statistics.parse(text))
 
+    @checked()
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a .json file."""
         write_file(path, self._handle.print().encode())
@@ -43,6 +46,8 @@ class Statistics(Mapping[str, dict[str, Any]]):
         return self._handle.samples
 
     def __getitem__(self, name: str) -> dict[str, Any]:
+        if not isinstance(name, str):
+            raise KeyError(name)
         return self._handle.of(name)
 
     def __iter__(self) -> Iterator[str]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from . import _quadrant
 from ._adapter import MethodAdapter, SchemeAdapter
+from ._arguments import checked, word
 from ._context import QuantizationContext, QuantizationTable
 from ._declare import (
     Quantization,
@@ -37,7 +38,7 @@ from ._declare import (
 from ._errors import Error
 from ._model import ModelLike, read
 from ._op import Op, QuantizedType, decode, encode
-from ._quantize import Result, _plan_text
+from ._quantize import Result, plan_of
 from ._samples import names_of
 from ._session import Progress, Settings, session_of
 from ._states import (
@@ -58,6 +59,7 @@ from ._states import (
 )
 
 
+@checked(policy=word("greedy", "optimal"))
 def quantise_graph(
     *,
     graph: ModelLike,
@@ -92,12 +94,6 @@ def quantise_graph(
     """
     if not isinstance(quantization, Quantization):
         raise TypeError(f"quantization is a Quantization, not {type(quantization).__name__}")
-    if gain is not None and not isinstance(gain, str):
-        raise TypeError(f"gain is a name, 'bytes', or None, and not {gain!r}")
-    if policy not in ("greedy", "optimal"):
-        raise Error(f"policy is 'greedy' or 'optimal', not '{policy}'")
-    if non_finite not in ("refuse", "leave"):
-        raise Error(f"non_finite is 'refuse' or 'leave', not '{non_finite}'")
     if _quadrant.runs_hooks():
         raise Error("a hook may not start a run")
     registered_methods = methods_of(type(quantization))
@@ -122,7 +118,7 @@ def quantise_graph(
             leave_non_finite=non_finite == "leave",
             include=names_of(include),
             exclude=names_of(exclude),
-            plan=_plan_text(plan),
+            plan=plan_of(plan),
         )
     return Result(made, settings)
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "quadrant/ir/constant.hpp"
+#include "session.hpp"
 
 namespace quadrant::python {
 namespace {
@@ -48,9 +49,10 @@ Tensor to_tensor(nb::handle array) {
   const auto [element, extents, bytes] =
       nb::cast<std::tuple<std::string, std::vector<std::int64_t>, GivenBytes>>(array);
   const auto type = parse_element_type(element);
+  if (!type) throw Failure({ErrorCode::usage, "an array of " + element + " is no tensor"});
   const Shape shape(extents);
   const auto count = shape.element_count();
-  if (!type || !count || *count < 0 ||
+  if (!count || *count < 0 ||
       static_cast<std::size_t>(*count) * static_cast<std::size_t>(byte_width(*type)) !=
           bytes.size()) {
     throw nb::value_error("not a tensor");

@@ -1,7 +1,5 @@
 #include "encode.hpp"
 
-#include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -9,20 +7,11 @@
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/encode.hpp"
 #include "quadrant/numerics/round_weights.hpp"
+#include "quadrant/recipe/scheme_table.hpp"
 #include "session.hpp"
 
 namespace quadrant::python {
 namespace {
-
-Rounding rounding_called(const std::string& name) {
-  constexpr std::array all{Rounding::nearest, Rounding::weighted, Rounding::feedback,
-                           Rounding::descent};
-  const auto* const found =
-      std::ranges::find(all, name, [](Rounding each) { return to_string(each); });
-  if (found != all.end()) return *found;
-  throw Failure(
-      {ErrorCode::usage, "rounding is nearest, weighted, feedback or descent, not '" + name + "'"});
-}
 
 std::vector<float> floats_of(nb::handle array) {
   const Tensor tensor = to_tensor(array);
@@ -39,13 +28,14 @@ nb::tuple encode(Session& session, nb::handle array, const std::string& format, 
   const NumberFormat parsed = value_of(parse_number_format(format, {axis, block_axis}));
   std::vector<float> values;
   if (table) values = floats_of(*table);
-  RoundWeightsOptions options{.rounding = rounding_called(rounding),
-                              .keeps_table = table.has_value()};
+  // Its words are those of the scheme's option.
+  const WeightOnlyOptions said = value_of(weight_only_options({{"rounding", rounding}}));
+  RoundWeightsOptions options{.rounding = said.rounding, .keeps_table = table.has_value()};
   const EncodedConstant encoded =
       session.run([&](const RunContext& context) -> Expected<EncodedConstant> {
         options.executor = context.executor;
         const EncodeOptions encoding{.table = values, .executor = context.executor};
-        QUADRANT_TRY(EncodedConstant made, encode_constant(real, parsed, encoding));
+        QUADRANT_TRY(EncodedConstant made, of_arguments(encode_constant(real, parsed, encoding)));
         if (moments != nullptr) {
           QUADRANT_TRY(made.rounded, round_constant(real, *moments->moments, made, options));
         }
@@ -56,7 +46,8 @@ nb::tuple encode(Session& session, nb::handle array, const std::string& format, 
 }
 
 Array decode(nb::handle codes, const CodesType& type) {
-  const Constant real = value_of(dequantized(to_tensor(codes).to_constant(), type.quantization));
+  const Constant real =
+      value_of(of_arguments(dequantized(to_tensor(codes).to_constant(), type.quantization)));
   return to_python(real, value_of(real.read()));
 }
 

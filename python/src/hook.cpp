@@ -98,9 +98,9 @@ bool is_known(std::string_view kind, const GraphView& graph) {
 const Quantization& fitting(const CodesType& type, const Shape& shape) {
   const auto& uniform = type.quantization.uniform();
   if (uniform != nullptr) {
-    value_of(verify(*uniform, shape));
+    value_of(of_arguments(verify(*uniform, shape)));
   } else if (type.quantization.other() != nullptr) {
-    value_of(verify(*type.quantization.other(), shape));
+    value_of(of_arguments(verify(*type.quantization.other(), shape)));
   }
   return type.quantization;
 }
@@ -399,8 +399,6 @@ CodesType uniform(const std::string& storage, const std::string& expressed,
                   std::optional<std::int64_t> axis, std::int64_t block_size,
                   std::pair<std::int64_t, std::int64_t> range, nb::handle scales,
                   std::optional<nb::object> zero_points) {
-  if (axis && *axis < 0) refuse_call("axis is " + std::to_string(*axis) + "; axes count from 0");
-  if (block_size < 0) refuse_call("blocks of " + std::to_string(block_size));
   if (!axis && block_size > 0) refuse_call("blocks lie along an axis: give axis=");
   UniformType made;
   made.storage = element_of(storage);
@@ -416,7 +414,7 @@ CodesType uniform(const std::string& storage, const std::string& expressed,
                 "] without an axis: give axis=");
   }
   if (zero_points) made.zero_points = constant_of(*zero_points);
-  value_of(verify(made, Shape()));
+  value_of(of_arguments(verify(made, Shape())));
   return {std::make_shared<const UniformType>(std::move(made))};
 }
 

@@ -38,16 +38,17 @@ Job Job::of_json(const std::string& text) {
   return job;
 }
 
-void Job::set(const std::string& key, const std::string& text) {
+void Job::set(const std::string& key, const std::optional<std::string>& text) {
   const std::span<const OptionSpec> of_model = recipe_model_options();
   std::vector<OptionSpec> all(of_model.begin(), of_model.end());
   if (scheme_ != nullptr) all.insert(all.end(), scheme_->options.begin(), scheme_->options.end());
   const OptionSpec* const option = value_of(find_option(all, key, recipe_.label));
+  if (!text) return;
   const bool is_of_model =
       std::ranges::find(of_model, option->key, &OptionSpec::key) != of_model.end();
   OptionValues& values =
       is_of_model ? recipe_.recipe.model : recipe_.recipe.schemes.front().options;
-  values.insert_or_assign(std::string(option->key), value_of(parse_option(*option, text)));
+  values.insert_or_assign(std::string(option->key), value_of(parse_option(*option, *text)));
 }
 
 void Job::set_gain(const std::string& gain) {

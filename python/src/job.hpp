@@ -20,8 +20,8 @@ class Job {
   [[nodiscard]] static Job of_json(const std::string& text);
 
   /// An option of the one scheme, or of what is done to the model before; `text` as for
-  /// `parse_option`.
-  void set(const std::string& key, const std::string& text);
+  /// `parse_option`; none: its default.
+  void set(const std::string& key, const std::optional<std::string>& text);
   void set_gain(const std::string& gain);
   void set_hardware(const std::string& hardware) {
     recipe_.recipe.hardware = hardware;

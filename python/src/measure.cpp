@@ -1,9 +1,9 @@
 #include "measure.hpp"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include "arrays.hpp"
@@ -19,7 +19,6 @@
 #include "quadrant/report/tables.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "recipe/node_names.hpp"
-#include "recipe/typed_recipe.hpp"
 #include "runtime.hpp"
 
 namespace quadrant::python {
@@ -63,6 +62,28 @@ nb::object dict_of(const std::optional<TriedRemedy>& tried) {
   made["sqnr_db"] = tried->worst.sqnr_db();
   made["recipe"] = print_recipe(tried->recipe);
   return made;
+}
+
+// A recipe of one scheme as keywords of `quantize`.
+std::string keywords_of(const Recipe& recipe) {
+  nb::dict all;
+  const auto add = [&](const OptionValues& values) {
+    for (const auto& [key, value] : values) {
+      all[key.c_str()] = std::visit([](const auto& held) { return nb::cast(held); }, value);
+    }
+  };
+  if (!recipe.schemes.empty()) {
+    all["scheme"] = recipe.schemes.front().scheme;
+    add(recipe.schemes.front().options);
+  }
+  add(recipe.model);
+  if (!recipe.exclude.empty()) all["exclude"] = recipe.exclude;
+  std::string text;
+  for (const auto& [key, value] : all) {
+    text += text.empty() ? "" : ", ";
+    text += nb::cast<std::string>(key) + '=' + nb::repr(value).c_str();
+  }
+  return text;
 }
 
 }  // namespace
@@ -129,8 +150,7 @@ Statistics calibrate(Session& session, const Model& model, const Samples& sample
     const auto by = runtime_of(session, runtime, model.path, context);
     QUADRANT_TRY(StatisticsTable table,
                  in_file(quadrant::calibrate(graph, *by, *data, options), model.path));
-    table.model = std::filesystem::path(model.path).filename().string();
-    QUADRANT_TRY(table.model_hash, model_hash(graph, context.executor));
+    QUADRANT_CHECK(name_model(table, model, context.executor));
     return Statistics{std::move(table)};
   });
 }
@@ -189,7 +209,7 @@ Dict diagnose(Session& session, const Model& first, const Model& second, const S
   made["sqnr_db"] = found.worst.sqnr_db();
   made["causes"] = causes;
   made["together"] = dict_of(found.together);
-  made["text"] = to_string(found, [](const Recipe& recipe) { return typed_options(recipe); });
+  made["text"] = to_string(found, [](const Recipe& recipe) { return keywords_of(recipe); });
   return made;
 }
 

@@ -1,6 +1,7 @@
 // Calls that run models.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "model.hpp"
+#include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/numerics/statistics.hpp"
 
 namespace quadrant::python {
@@ -21,6 +23,14 @@ using Arrays = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, Array>>;
 
 /// That what was gathered was so on the same model, as far as that is known.
 [[nodiscard]] Expected<void> check_same_model(std::uint64_t hash, std::uint64_t other);
+
+/// Says in a table what it was gathered on: the model's name, and a hash of its contents.
+template <class Table>
+[[nodiscard]] Expected<void> name_model(Table& table, const Model& model, Executor* executor) {
+  table.model = std::filesystem::path(model.path).filename().string();
+  QUADRANT_TRY(table.model_hash, model_hash(*model.graph, executor));
+  return {};
+}
 
 struct Statistics {
   StatisticsTable table;

@@ -113,6 +113,10 @@ Written write(Session& session, const Model& model, const std::string& path,
   return session.run([&](const RunContext& context) -> Expected<Written> {
     QUADRANT_TRY(Destination destination, destination_of(path, options.target));
     destination.coded_borders = options.coded_borders;
+    if (destination.format != ModelFormat::onnx &&
+        (options.external_data || options.matmul_nbits)) {
+      return fail(ErrorCode::usage, "external_data and matmul_nbits are for ONNX", {.file = path});
+    }
     if (destination.format == ModelFormat::onnx && !options.is_lowered) {
       return write_as_onnx(model, path, options, context);
     }
@@ -128,14 +132,9 @@ Result::Result(std::shared_ptr<Session> session, RunResult done)
 }
 
 std::shared_ptr<Result> Result::make(std::shared_ptr<Session> session, const Model& model,
-                                     const Job& job, const std::optional<std::string>& plan) {
-  RunResult done = session->run([&](const RunContext& context) -> Expected<RunResult> {
-    std::optional<Plan> given;
-    if (plan) {
-      QUADRANT_TRY(given, parse_plan(*plan));
-    }
-    return quadrant::run(job.request(model.path), *model.graph, context,
-                         {.plan = given ? &*given : nullptr});
+                                     const Job& job, const Plan* plan) {
+  RunResult done = session->run([&](const RunContext& context) {
+    return quadrant::run(job.request(model.path), *model.graph, context, {.plan = plan});
   });
   return std::make_shared<Result>(std::move(session), std::move(done));
 }

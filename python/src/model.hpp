@@ -60,7 +60,7 @@ class Result {
 
   [[nodiscard]] static std::shared_ptr<Result> make(std::shared_ptr<Session> session,
                                                     const Model& model, const Job& job,
-                                                    const std::optional<std::string>& plan);
+                                                    const Plan* plan);
 
   [[nodiscard]] std::string plan() const;     ///< JSON
   [[nodiscard]] std::string recipe() const;   ///< JSON

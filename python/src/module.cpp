@@ -17,6 +17,7 @@
 #include "model.hpp"
 #include "moments.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/recipe/documents.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/version.hpp"
@@ -214,7 +215,7 @@ void bind_jobs(nb::module_& m) {
       .def_static("of_preset", &Job::of_preset)
       .def_static("of_file", &Job::of_file)
       .def_static("of_json", &Job::of_json)
-      .def("set", &Job::set, "key"_a, "text"_a)
+      .def("set", &Job::set, "key"_a, "text"_a.none())
       .def("set_gain", &Job::set_gain)
       .def("set_hardware", &Job::set_hardware)
       .def("set_policy", &Job::set_policy)
@@ -227,6 +228,8 @@ void bind_jobs(nb::module_& m) {
       .def("set_encodings", &Job::set_encodings)
       .def("set_moments", &Job::set_moments);
 
+  nb::class_<Plan>(m, "Plan").def_static(
+      "parse", [](const std::string& text) { return value_of(parse_plan(text)); });
   nb::class_<Result>(m, "Result")
       .def("plan", &Result::plan)
       .def("recipe", &Result::recipe)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <set>
 #include <span>
 #include <string_view>
@@ -132,8 +131,7 @@ Moments second_moments(Session& session, const Model& model, const Samples& samp
     QUADRANT_TRY(SecondMomentsTable table,
                  in_file(collect_second_moments(*model.graph, *by, *data, options), model.path));
     QUADRANT_CHECK(check_names(*model.graph, table, only));
-    table.model = std::filesystem::path(model.path).filename().string();
-    QUADRANT_TRY(table.model_hash, model_hash(*model.graph, context.executor));
+    QUADRANT_CHECK(name_model(table, model, context.executor));
     Moments made{std::move(table)};
     for (const std::string& name : made.names()) made.shapes[name] = shape_of(*model.graph, name);
     return made;

@@ -259,17 +259,8 @@ struct Ending {
   HookRun& run;
 };
 
-struct Asked {
-  PreparedRun prepared;
-  std::optional<Plan> plan;
-};
-
-Expected<Asked> prepare(const Model& model, Registry registry, Recipe recipe,
-                        const std::optional<std::string>& plan, const RunContext& context) {
-  std::optional<Plan> given;
-  if (plan) {
-    QUADRANT_TRY(given, parse_plan(*plan));
-  }
+Expected<PreparedRun> prepare(const Model& model, Registry registry, Recipe recipe,
+                              const RunContext& context) {
   const ScopeOptions patterns{recipe.include, recipe.exclude};
   QUADRANT_CHECK(check_patterns(patterns));
   QUADRANT_TRY(Scope scope, find_scope(*model.graph, registry, patterns, {}));
@@ -277,42 +268,38 @@ Expected<Asked> prepare(const Model& model, Registry registry, Recipe recipe,
   if (gains == nullptr) {
     return fail(ErrorCode::usage, "there is no gain model '" + recipe.gain + "'");
   }
-  return Asked{
-      PreparedRun{.context = context,
-                  .model = model.path,
-                  .file_bytes = model.path.empty() ? 0 : model_bytes(model.path, *model.graph),
-                  .graph = *model.graph,
-                  .registry = std::move(registry),
-                  .gains = std::move(gains),
-                  .vetoes = std::move(scope.vetoes),
-                  .value_vetoes = std::move(scope.value_vetoes),
-                  .rules = {},
-                  .couplings = {},
-                  .recipe = {std::move(recipe), {}},
-                  .steps = {},
-                  .weights = {},
-                  .rounding = {}},
-      std::move(given)};
+  return PreparedRun{.context = context,
+                     .model = model.path,
+                     .file_bytes = model.path.empty() ? 0 : model_bytes(model.path, *model.graph),
+                     .graph = *model.graph,
+                     .registry = std::move(registry),
+                     .gains = std::move(gains),
+                     .vetoes = std::move(scope.vetoes),
+                     .value_vetoes = std::move(scope.value_vetoes),
+                     .rules = {},
+                     .couplings = {},
+                     .recipe = {std::move(recipe), {}},
+                     .steps = {},
+                     .weights = {},
+                     .rounding = {}};
 }
 
-Expected<RunResult> run_phases(Asked asked, HookRun& run) {
-  const PreparedRun& prepared = asked.prepared;
+Expected<RunResult> run_phases(PreparedRun prepared, const Plan* plan, HookRun& run) {
   if (!prepared.vetoes.empty() || !prepared.value_vetoes.empty()) {
     // Once without them, which is what a summary compares with.
     QUADRANT_TRY(const auto order, topological_order(prepared.graph));
     static_cast<void>(detect_eligibility(prepared.graph, order, prepared.registry));
   }
   StateKeeper keeper(run);
-  QuantizeOptions options = asked.prepared.engine_options();
-  options.plan = asked.plan ? &*asked.plan : nullptr;
+  QuantizeOptions options = prepared.engine_options();
+  options.plan = plan;
   options.executor = nullptr;  // hooks hold the GIL: one at a time
   options.observer = &keeper;
   QUADRANT_TRY(QuantizeResult done,
-               in_file(quantize(asked.prepared.graph, asked.prepared.registry, options),
-                       asked.prepared.model));
+               in_file(quantize(prepared.graph, prepared.registry, options), prepared.model));
   // Rewriters may have made what no operation is.
-  QUADRANT_CHECK(in_file(verify(done.graph), asked.prepared.model));
-  return RunResult{std::move(asked.prepared), std::move(done)};
+  QUADRANT_CHECK(in_file(verify(done.graph), prepared.model));
+  return RunResult{std::move(prepared), std::move(done)};
 }
 
 ParentsPattern pattern_of(const std::vector<std::tuple<unsigned, bool, bool>>& operands) {
@@ -358,7 +345,7 @@ std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session
                                                 const std::string& policy, bool leave_non_finite,
                                                 std::vector<std::string> include,
                                                 std::vector<std::string> exclude,
-                                                const std::optional<std::string>& plan) {
+                                                const Plan* plan) {
   for (const auto& [kind, method] : added_) {
     try {
       check_kind(kind, *model.graph);
@@ -383,9 +370,9 @@ std::shared_ptr<Result> SchemeBuilder::quantize(std::shared_ptr<Session> session
     run_->stop = context.stop;
     const KnownConstraints::Scope known(run_->known);
     QUADRANT_TRY(Registry registry, std::move(builder_).freeze());
-    QUADRANT_TRY(Asked asked,
-                 prepare(model, std::move(registry), std::move(recipe), plan, context));
-    return run_phases(std::move(asked), *run_);
+    QUADRANT_TRY(PreparedRun prepared,
+                 prepare(model, std::move(registry), std::move(recipe), context));
+    return run_phases(std::move(prepared), plan, *run_);
   });
   return std::make_shared<Result>(std::move(session), std::move(done));
 }

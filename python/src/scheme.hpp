@@ -57,7 +57,7 @@ class SchemeBuilder {
                                                  const std::string& policy, bool leave_non_finite,
                                                  std::vector<std::string> include,
                                                  std::vector<std::string> exclude,
-                                                 const std::optional<std::string>& plan);
+                                                 const Plan* plan);
 
  private:
   [[nodiscard]] std::size_t keep(nb::object adapter);

@@ -41,6 +41,15 @@ template <class T>
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
 
+/// The same, made of arguments: what would be a broken file is a wrong call.
+template <class T>
+[[nodiscard]] Expected<T> of_arguments(Expected<T> result) {
+  if (!result && result.error().code == ErrorCode::invalid_model) {
+    result.error().code = ErrorCode::usage;
+  }
+  return result;
+}
+
 struct SessionOptions {
   std::size_t threads = 0;       ///< 0: those of the machine
   std::uint64_t run_memory = 0;  ///< 0: the interpreter's default

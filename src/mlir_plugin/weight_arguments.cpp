@@ -33,13 +33,13 @@ constexpr llvm::StringLiteral name_mark = "quadrant.name";
 constexpr int most_calls = 8;  // one inside the other
 
 // An argument of a function.
-struct Place {
+struct Argument {
   mlir::FunctionOpInterface function;
   unsigned index = 0;
 };
 
-std::vector<Place> marked_arguments(mlir::Operation* module) {
-  std::vector<Place> found;
+std::vector<Argument> marked_arguments(mlir::Operation* module) {
+  std::vector<Argument> found;
   for (mlir::Region& region : module->getRegions()) {
     for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -50,7 +50,7 @@ std::vector<Place> marked_arguments(mlir::Operation* module) {
   return found;
 }
 
-void warn(const Place& place, const std::string& why) {
+void warn(const Argument& place, const std::string& why) {
   mlir::FunctionOpInterface function = place.function;
   mlir::emitWarning(function.getLoc(),
                     fmt::format("argument {} stays float: {}", place.index, why));
@@ -58,13 +58,13 @@ void warn(const Place& place, const std::string& why) {
 
 // --- axes ---------------------------------------------------------------------------------------
 
-struct Axes {
+struct WeightAxes {
   std::int64_t channel = -1;
   std::int64_t contracted = -1;
 };
 
 // Those of a weight, as one that reads it sees it: of its operands, or of what its body reads.
-std::optional<Axes> axes_of(mlir::OpOperand& use) {
+std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
   const std::vector<std::int64_t> none;
   mlir::Operation* const parent = use.getOwner()->getParentOp();
   if (hides_regions(*parent) && !llvm::isa<mlir::FunctionOpInterface>(parent)) {
@@ -73,7 +73,7 @@ std::optional<Axes> axes_of(mlir::OpOperand& use) {
     const auto rows = seen.attributes.get_or(MlirLookup::channels, none);
     const std::vector<mlir::Value> read = factors_and_tables(*parent);
     for (std::size_t i = 0; i < read.size() && seen.kind == MlirLookup::kind; ++i) {
-      if (read[i] == use.get()) return Axes{rows[parent->getNumOperands() + i], -1};
+      if (read[i] == use.get()) return WeightAxes{rows[parent->getNumOperands() + i], -1};
     }
     return std::nullopt;
   }
@@ -85,7 +85,7 @@ std::optional<Axes> axes_of(mlir::OpOperand& use) {
       seen.attributes.get_or(is_call ? MlirCall::contracted : MlirProduct::contracted, none);
   const unsigned operand = use.getOperandNumber();
   if (operand >= channels.size()) return std::nullopt;
-  const Axes axes{channels[operand], contracted.empty() ? -1 : contracted[operand]};
+  const WeightAxes axes{channels[operand], contracted.empty() ? -1 : contracted[operand]};
   return axes.channel < 0 && axes.contracted < 0 ? std::nullopt : std::optional(axes);
 }
 
@@ -116,7 +116,7 @@ std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
 struct Readers {
   bool are_there = false;
   bool agree = true;
-  Axes axes;
+  WeightAxes axes;
 };
 
 // Products, lookups and calls that read the weight, behind moves, too.
@@ -139,7 +139,7 @@ Readers readers_of(mlir::Value weight) {
       const auto own_axis = [&, &known = axes](std::int64_t axis) {
         return axis < 0 ? -1 : known[static_cast<std::size_t>(axis)];
       };
-      const Axes here{own_axis(seen->channel), own_axis(seen->contracted)};
+      const WeightAxes here{own_axis(seen->channel), own_axis(seen->contracted)};
       if (!found.are_there) found.axes = here;
       found.agree = found.agree && found.axes.channel == here.channel;
       if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
@@ -150,7 +150,7 @@ Readers readers_of(mlir::Value weight) {
 }
 
 // Empty, and `why`: the argument stays float.
-std::optional<Axes> find_axes(const Place& place, std::string& why) {
+std::optional<WeightAxes> find_axes(const Argument& place, std::string& why) {
   mlir::FunctionOpInterface function = place.function;
   const auto type =
       llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[place.index]);
@@ -167,7 +167,7 @@ std::optional<Axes> find_axes(const Place& place, std::string& why) {
   if (const auto asked =
           llvm::dyn_cast<mlir::IntegerAttr>(function.getArgAttr(place.index, weight_mark))) {
     const std::int64_t axis = asked.getValue().getSExtValue();
-    if (axis >= 0 && axis < type.getRank()) return Axes{axis, readers.axes.contracted};
+    if (axis >= 0 && axis < type.getRank()) return WeightAxes{axis, readers.axes.contracted};
     why = fmt::format("quadrant.weight = {} is none of its {} axes", axis, type.getRank());
     return std::nullopt;
   }
@@ -181,7 +181,7 @@ std::optional<Axes> find_axes(const Place& place, std::string& why) {
 // --- codes --------------------------------------------------------------------------------------
 
 // The type that arguments have, but for its scales, which are 1. `impossible`: the scheme has none.
-Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, const Axes& axes,
+Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, const WeightAxes& axes,
                                                    mlir::RankedTensorType floats) {
   const TensorType real = to_tensor_type(floats);
   std::optional<TensorType> type;
@@ -228,7 +228,7 @@ mlir::quant::QuantizedType quantized_type(mlir::Value value) {
 class Arguments {
  public:
   Arguments(mlir::Operation* module, const WeightOnly& scheme) : calls_(module) {
-    for (const Place& place : marked_arguments(module)) add(place, scheme);
+    for (const Argument& place : marked_arguments(module)) add(place, scheme);
     for (std::size_t i = 0; i < rows_.size(); ++i) look_at_calls(i);
     drop_what_depends();
   }
@@ -253,7 +253,7 @@ class Arguments {
 
  private:
   struct Row {
-    Place place;
+    Argument place;
     mlir::BlockArgument floats;
     mlir::quant::QuantizedType type;
     bool is_passed = true;
@@ -262,7 +262,7 @@ class Arguments {
     mlir::BlockArgument scales;
   };
 
-  void add(const Place& place, const WeightOnly& scheme) {
+  void add(const Argument& place, const WeightOnly& scheme) {
     std::string why;
     mlir::FunctionOpInterface function = place.function;
     const auto axes = find_axes(place, why);
@@ -378,7 +378,7 @@ class Arguments {
 }  // namespace
 
 void mark_calls(mlir::Operation* module) {
-  const std::vector<Place> places = marked_arguments(module);
+  const std::vector<Argument> places = marked_arguments(module);
   if (places.empty()) return;
   const Calls calls(module);
   mlir::Builder builder(module->getContext());
@@ -386,7 +386,7 @@ void mark_calls(mlir::Operation* module) {
   bool is_new = true;
   for (int round = 0; round < most_calls && is_new; ++round) {
     is_new = false;
-    for (const Place& place : places) {
+    for (const Argument& place : places) {
       std::string why;
       const auto axes = find_axes(place, why);
       if (!axes) continue;

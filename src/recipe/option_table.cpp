@@ -172,7 +172,7 @@ Expected<OptionValue> parse_option(const OptionSpec& option, std::string_view te
   } else {
     why = fmt::format("expected {}, found '{}'", expectation(option), text);
   }
-  if (why) return fail(ErrorCode::usage, fmt::format("{}: {}", option_of(option.key), *why));
+  if (why) return fail(ErrorCode::usage, fmt::format("{}: {}", option.key, *why));
   return *std::move(value);
 }
 

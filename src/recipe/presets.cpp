@@ -43,7 +43,7 @@ std::span<const Preset> presets() {
                                   Preset{"int8-static", R"({
   "format": "quadrant.recipe",
   "version": 1,
-  "description": "weights and activations of 8 bits, from sample data: with --calibration",
+  "description": "weights and activations of 8 bits, from sample data",
   "schemes": {
     "int8-static": {
       "scheme": "static_affine"

@@ -149,7 +149,7 @@ std::span<const OptionSpec> recipe_model_options() {
                     {"hba", "moves high biases on to the next layer"},
                     {"migrate",
                      "moves factors of channels from the data of products into their weights, "
-                     "where that lowers the error on the samples of --calibration"},
+                     "where that lowers the error on the samples"},
                     {"bc",
                      "corrects biases for the shift that quantization causes, measured on these "
                      "samples: slow"},
@@ -165,7 +165,7 @@ std::span<const OptionSpec> recipe_model_options() {
                  .kind = flag,
                  .summary = "Of weight_only: each layer's weights are rounded by its inputs in the "
                             "model whose earlier layers are rounded, and make up for their errors: "
-                            "the samples of --calibration run many times"},
+                            "samples run many times"},
       OptionSpec{
           .key = "effort",
           .kind = word,

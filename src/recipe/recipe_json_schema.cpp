@@ -149,21 +149,21 @@ std::string print_recipe_schema(const SchemeTable& known) {
     schema["description"] = description;
     return schema;
   };
-  Schema recipe = object_of(
-      {{"format", {{"const", recipe_format}}},
-       {"version", {{"const", recipe_version}}},
-       {"description", text},
-       {"schemes", std::move(schemes)},
-       {"rules", std::move(rules)},
-       {"model", schema_of(recipe_model_options())},
-       {"gain", enumeration(recipe_gains())},
-       {"hardware", {{"type", "string"}, {"minLength", 1}}},
-       {"policy", enumeration(recipe_policies())},
-       {"target_bits",
-        {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", most_target_bits}}},
-       {"include", texts("Quantize only what matches: regular expressions, as --include has them")},
-       {"exclude", texts("Leave what matches in float: stronger than 'include'")},
-       {"non_finite", enumeration(non_finite_words)}});
+  Schema recipe =
+      object_of({{"format", {{"const", recipe_format}}},
+                 {"version", {{"const", recipe_version}}},
+                 {"description", text},
+                 {"schemes", std::move(schemes)},
+                 {"rules", std::move(rules)},
+                 {"model", schema_of(recipe_model_options())},
+                 {"gain", enumeration(recipe_gains())},
+                 {"hardware", {{"type", "string"}, {"minLength", 1}}},
+                 {"policy", enumeration(recipe_policies())},
+                 {"target_bits",
+                  {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", most_target_bits}}},
+                 {"include", texts("Quantize only what matches: regular expressions")},
+                 {"exclude", texts("Leave what matches in float: stronger than 'include'")},
+                 {"non_finite", enumeration(non_finite_words)}});
   recipe["properties"]["model"]["description"] = "Transforms of the float model";
   recipe["properties"]["gain"]["description"] = "The gain model";
   recipe["properties"]["hardware"]["description"] =

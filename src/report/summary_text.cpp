@@ -116,8 +116,8 @@ std::string print_left_in_float(const Summary& summary) {
   }
   std::string text = table.print();
   if (shown < summary.left_in_float.size()) {
-    text +=
-        fmt::format("  ... and {} more (--json lists all)\n", summary.left_in_float.size() - shown);
+    text += fmt::format("  ... and {} more (in JSON all are listed)\n",
+                        summary.left_in_float.size() - shown);
   }
   return text;
 }

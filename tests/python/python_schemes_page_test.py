@@ -1,4 +1,4 @@
-"""docs/python_schemes.md, from top to bottom: its code runs, and prints what the page says.
+"""Pages with code in Python, docs/python_schemes.md and a part of docs/recipes.md: it runs, and prints what they say.
 
     PYTHONPATH=build/release/python .venv/bin/python tests/python/python_schemes_page_test.py
 """
@@ -13,7 +13,9 @@ import numpy as np
 import onnx
 from _package import ROOT, PackageTest, two_layers, weights_of
 
-PAGE = (ROOT / "docs/python_schemes.md").read_text("utf-8")
+
+def read_page(name):
+    return (ROOT / "docs" / name).read_text("utf-8")
 
 
 class PageTest(PackageTest):
@@ -23,10 +25,11 @@ class PageTest(PackageTest):
         os.chdir(self.folder)
         onnx.save(two_layers(), "model.onnx")
 
-    def test_page(self):
+    def run_page(self, page):
+        """How often it printed something."""
         names: dict[str, object] = {}
         printed = []
-        for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL):
+        for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL):
             if language == "python":
                 out = io.StringIO()
                 with contextlib.redirect_stdout(out):
@@ -34,7 +37,14 @@ class PageTest(PackageTest):
                 printed.append(out.getvalue())
             else:
                 self.assertEqual(printed[-1], block)
-        self.assertEqual(sum(map(bool, printed)), 2)
+        return sum(map(bool, printed))
+
+    def test_recipes(self):
+        section = read_page("recipes.md").partition("\n## In Python\n")[2].partition("\n## ")[0]
+        self.assertEqual(self.run_page(section), 2)
+
+    def test_schemes(self):
+        self.assertEqual(self.run_page(read_page("python_schemes.md")), 2)
 
         # What its scheme made: 5 bits, a power of two, the least that all weights fit in.
         weight, made = weights_of(two_layers())["fc1.weight"], weights_of(onnx.load("small.onnx"))

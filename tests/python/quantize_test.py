@@ -265,7 +265,7 @@ class ResultTest(PackageTest):
             (output,) = qd.compare(two_layers(), mended.model, samples)
             self.assertAlmostEqual(cause["remedy"]["sqnr_db"], output["sqnr_db"], delta=1e-6)
             self.assertGreater(output["sqnr_db"], found.sqnr_db)
-        self.assertIn("--scheme weight-only", str(found))
+        self.assertIn("scheme='weight_only'", str(found))
         named = qd.diagnose(two_layers(), bad.model, samples, remedies=False, most=1)
         self.assertEqual([(cause["name"], cause["remedy"]) for cause in named], [(found[0]["name"], None)])
 
@@ -289,6 +289,7 @@ class RefusalTest(PackageTest):
             (lambda: quantize(DIGITS, "weihgt-only"), ["did you mean 'weight_only'"]),
             (lambda: quantize(DIGITS, preset="int9"), ["int8"]),
             (lambda: quantize(DIGITS, "weight-only", bitz=4), ["'bitz'", "did you mean 'bits'"]),
+            (lambda: quantize(DIGITS, "weight-only", bitz=None), ["'bitz'", "did you mean 'bits'"]),
             (lambda: quantize(DIGITS, "weight-only", bits=77), ["bits", "77"]),
             (lambda: quantize(DIGITS, "weight-only", bits="many"), ["bits", "many"]),
             (lambda: quantize(DIGITS, "weight-only", activation_bits=16), ["activation_bits", "weight_only"]),
@@ -303,6 +304,8 @@ class RefusalTest(PackageTest):
             (lambda: quantize(DIGITS, "static-affine"), ["calibration=SAMPLES"]),
             (lambda: qd.convert(DIGITS, self.path("m.onnx"), bits=4), ["bits", "scheme"]),
             (lambda: qd.convert(DIGITS, self.path("m.onnx"), target="tpu"), ["tpu"]),
+            (lambda: qd.read(DIGITS).save(self.path("m.tflite"), external_data=True), ["external_data", "ONNX"]),
+            (lambda: quantize(DIGITS, "weight-only").save(self.path("m.xml"), matmul_nbits=True), ["matmul_nbits", "ONNX"]),
             (lambda: quantize(DIGITS, "weight-only", policy="greddy"), ["policy", "did you mean 'greedy'"]),
         ):
             with self.subTest(fragments):
@@ -310,9 +313,16 @@ class RefusalTest(PackageTest):
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_recipes_and_plans(self):
-        self.assert_fails("invalid_model", ["$"], lambda: qd.quantize(DIGITS, recipe={"rules": []}))
+        self.assert_fails("usage", ["recipe: $"], lambda: qd.quantize(DIGITS, recipe={"rules": []}), file=None)
+        of_types = {"format": "quadrant.recipe", "version": 1, "rules": [{"scheme": "weight_only", "options": {"bits": "4"}}]}
+        self.assert_fails("usage", ["recipe: ", "bits"], lambda: qd.quantize(DIGITS, recipe=of_types))
         self.assert_fails("io", ["none.json"], lambda: qd.quantize(DIGITS, recipe=self.path("none.json")))
-        self.assert_fails("invalid_model", ["format"], lambda: qd.quantize(DIGITS, "weight-only", plan={}))
+        self.assert_fails("usage", ["plan: ", "format"], lambda: qd.quantize(DIGITS, "weight-only", plan={}))
+        for option in ("recipe", "plan"):  # broken files are no wrong calls
+            (self.folder / "broken.json").write_text("{")
+            scheme = None if option == "recipe" else "weight-only"
+            self.assert_fails("invalid_model", [], lambda option=option, scheme=scheme: qd.quantize(
+                DIGITS, scheme, **{option: self.path("broken.json")}), file=self.path("broken.json"))
         self.assert_fails("io", ["none.json"], lambda: qd.quantize(DIGITS, "weight-only", plan=self.path("none.json")))
 
     def test_what_cannot_be_done(self):

@@ -516,8 +516,7 @@ class MistakesTest(PackageTest):
             "callback and request": lambda n, c: c.quantization_table[n].propagate_constraint(Form(1)),
         }.items():
             with self.subTest(fragment):
-                code = "invalid_model" if fragment in ("axis 2", "shape", "a scale of 0") else "usage"
-                self.assert_fails(code, ["Mistaken.rewriter failed", fragment], wrongly(change))
+                self.assert_fails("usage", ["Mistaken.rewriter failed", fragment], wrongly(change))
 
     def test_codes_that_no_type_has(self):
         def weight(value, kind, dtype=np.int8):
@@ -560,8 +559,8 @@ class MistakesTest(PackageTest):
             ({"scales": 0}, "a scale of 0"),
             ({"scales": [1, 2]}, "give axis="),
             ({"block_size": 2}, "give axis="),
-            ({"axis": -1, "scales": [1]}, "axis is -1"),
-            ({"axis": 0, "scales": [[1]], "block_size": -2}, "blocks of -2"),
+            ({"axis": -1, "scales": [1]}, "and not -1"),
+            ({"axis": 0, "scales": [[1]], "block_size": -2}, "and not -2"),
             ({"dtype": "int7"}, "and not of 'int7'"),
             ({"dtype": "float32"}, "and not of 'float32'"),
             ({"range": (7, -7)}, "codes from 7 to -7"),
@@ -632,9 +631,9 @@ class MistakesTest(PackageTest):
 
         self.assert_fails("usage", ["Needing() failed: TypeError", "without arguments"],
                           lambda: quantize(self.model, scheme_of(constant=Needing)))
-        with self.assertRaisesRegex(TypeError, "gain is a name"):
+        with self.assertRaisesRegex(TypeError, "gain takes a name"):
             quantize(self.model, scheme_of(constant=Root), gain=3)
-        with self.assertRaisesRegex(TypeError, "explain takes a name"):
+        with self.assertRaisesRegex(TypeError, "name takes a text"):
             quantize(self.model, scheme_of(constant=Root)).explain(3)
 
     def test_answers_of_the_wrong_kind(self):

@@ -142,7 +142,7 @@ TEST_CASE("the text shows ten weights and says how many more there are") {
   CHECK(text.find("50.0 %") != std::string::npos);
   CHECK(text.find("2 of 2 eligible weights, 100.0 % of their bytes") != std::string::npos);
   CHECK(text.find("1.50 s") != std::string::npos);
-  CHECK(text.find("  ... and 2 more (--json lists all)\n") != std::string::npos);
+  CHECK(text.find("  ... and 2 more (in JSON all are listed)\n") != std::string::npos);
   CHECK(text.find(" \n") == std::string::npos);
 }
 

@@ -128,7 +128,7 @@ TEST_CASE("what is no grid with a zero is reported, and repaired on request") {
     REQUIRE(kept.notes.size() == 1);
     CHECK(kept.notes[0].name == "y");
     CHECK_MESSAGE(kept.notes[0].reason.starts_with(row.reason), kept.notes[0].reason);
-    CHECK((kept.notes[0].reason.find("--repair-ranges") != std::string::npos) == row.repairs);
+    CHECK((kept.notes[0].reason.find("repair_ranges") != std::string::npos) == row.repairs);
     FakeQuantizeOptions options = gpu;
     options.repair = true;
     const SplitGraph moved = split(activation(row.bounds, 256, row.shape), options);
