@@ -9,6 +9,9 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
+/// Through how many calls, one inside the other, weights are followed.
+inline constexpr int most_nested_calls = 8;
+
 class Calls {
  public:
   /// Of the functions that `module` itself holds, not those of a module inside it. Looks at each

@@ -30,7 +30,6 @@ constexpr llvm::StringLiteral weight_mark = "quadrant.weight";
 constexpr llvm::StringLiteral codes_mark = "quadrant.codes";
 constexpr llvm::StringLiteral scales_mark = "quadrant.scales";
 constexpr llvm::StringLiteral name_mark = "quadrant.name";
-constexpr int most_calls = 8;  // one inside the other
 
 // An argument of a function.
 struct Argument {
@@ -384,7 +383,7 @@ void mark_calls(mlir::Operation* module) {
   mlir::Builder builder(module->getContext());
   // Functions may stand in any order, and hand on what they are given.
   bool is_new = true;
-  for (int round = 0; round < most_calls && is_new; ++round) {
+  for (int round = 0; round < most_nested_calls && is_new; ++round) {
     is_new = false;
     for (const Argument& place : places) {
       std::string why;
@@ -410,7 +409,7 @@ void mark_calls(mlir::Operation* module) {
 Expected<void> pass_codes(mlir::Operation* module, const WeightOnly& scheme) {
   QUADRANT_CHECK(Arguments(module, scheme).change());
   module->walk([](mlir::Operation* op) {
-    if (see(*op).kind != MlirCall::kind) return;
+    if (op->getName().getStringRef() != "func.call") return;
     for (const std::string_view name : {MlirCall::channels, MlirCall::contracted}) {
       op->removeAttr(llvm::StringRef(name));
     }

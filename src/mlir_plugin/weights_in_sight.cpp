@@ -25,8 +25,6 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-constexpr int most_calls = 8;  // one inside the other
-
 namespace linalg = mlir::linalg;
 namespace tensor = mlir::tensor;
 using Numbers = llvm::SmallVector<std::int64_t>;  // one for each axis
@@ -363,7 +361,7 @@ bool take_constants_in(mlir::Operation* module) {
 Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* around,
                                         mlir::Location& at) {
   // Functions may stand in any order, and hand on what they are given.
-  for (int calls = 0; calls < most_calls && llvm::isa<mlir::ModuleOp>(root); ++calls) {
+  for (int calls = 0; calls < most_nested_calls && llvm::isa<mlir::ModuleOp>(root); ++calls) {
     if (!take_constants_in(root)) break;
   }
   std::vector<mlir::FunctionOpInterface> functions;
