@@ -132,7 +132,7 @@ Expected<void> settle(Interval& range, const Ranges& ranges, std::size_t group,
     range = repaired(range, ranges.levels);
     what += fmt::format("; it was moved to {} to {}", range.low, range.high);
   } else {
-    return unfit(what + "; it can be moved ('repair_ranges' of 'convert')");
+    return unfit(what + "; it can be moved (`repair_ranges` of 'convert')");
   }
   if (note.empty()) note = std::move(what);
   return {};

@@ -15,6 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/plan_variants.hpp"
+#include "cli/typed_keys.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/optimize.hpp"
@@ -217,7 +218,8 @@ class Explain final : public Command {
     if (std::ranges::find(schemes, "static_affine", &SchemeChoice::scheme) == schemes.end()) return;
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (explanations[i].state != State::ToQuantize) continue;
-      const std::string note = pairing_note(subject.graph, values[i].node);
+      const std::string note = typed_keys(pairing_note(subject.graph, values[i].node),
+                                          [](const std::string& /*option*/) { return true; });
       if (!note.empty()) console.print(fmt::format("  {}\n", note));
     }
   }

@@ -24,6 +24,7 @@
 #include "cli/remedies.hpp"
 #include "cli/runtimes.hpp"
 #include "cli/signals.hpp"
+#include "cli/typed_keys.hpp"
 #include "quadrant/command.hpp"
 #include "quadrant/support/ranks.hpp"
 #include "quadrant/version.hpp"
@@ -78,6 +79,9 @@ std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
 ExitCode finish(Expected<void> status, const CLI::App& command, Console& console) {
   if (status) return ExitCode::done;
   Error& error = status.error();
+  error.message = typed_keys(error.message, [&](const std::string& option) {
+    return command.get_option_no_throw(option) != nullptr;
+  });
   error.message += advice(command, error.remedy);
   console.print_error(error);
   return exit_code(error.code);

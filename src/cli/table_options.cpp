@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/choices.hpp"
+#include "cli/typed_keys.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -63,7 +64,9 @@ class OptionDeclarer {
     const bool has_range =
         spec.numbers.empty() && spec.least < spec.most && spec.most < open_end &&
         (spec.kind == OptionSpec::Kind::integer || spec.kind == OptionSpec::Kind::real);
-    return has_range ? fmt::format("{}: {}", describe(spec), expectation(spec)) : describe(spec);
+    const std::string text =
+        typed_keys(describe(spec), [](const std::string& /*option*/) { return true; });
+    return has_range ? fmt::format("{}: {}", text, expectation(spec)) : text;
   }
 
   [[nodiscard]] std::function<void()> setter(const OptionSpec& spec, OptionValue value) const {

@@ -39,7 +39,7 @@ class AffineOptionReader {
                                     std::pair("activations", "activation_encoding")}) {
       const std::string own = word(key, "enhanced");
       if (!uses_enhanced(what) || own == "enhanced") continue;
-      return fail(ErrorCode::usage, fmt::format("use_enhanced says 'enhanced' for {}, another "
+      return fail(ErrorCode::usage, fmt::format("`use_enhanced` says 'enhanced' for {}, another "
                                                 "option '{}': leave out one of them",
                                                 what, own));
     }
@@ -137,7 +137,7 @@ std::span<const OptionSpec> static_affine_option_table() {
        .fallback = "channel"},
       {.key = "asymmetric_weights",
        .kind = flag,
-       .summary = "Weights have a zero point, too; goes with weights 'tensor'"},
+       .summary = "Weights have a zero point, too; goes with `weights` tensor"},
       {.key = "bias_bits",
        .kind = integer,
        .summary = "Bits of biases: 32, in the scale of the sums that they are added to, or 8, in a "
@@ -200,7 +200,7 @@ std::span<const OptionSpec> static_affine_option_table() {
        .kind = word,
        .summary = "Sums of two products that leave 16 bits, in ONNX Runtime and OpenVINO on x86 "
                   "without VNNI: 'avoid' keeps 8 bits, and weights that could do so have larger "
-                  "scales; of '7bit' all weights have a bit less; 'allow', which target_cpu 'vnni' "
+                  "scales; of '7bit' all weights have a bit less; 'allow', which `target_cpu` vnni "
                   "and the profiles of SNPE mean, leaves them (default: avoid)",
        .words = {{"avoid"}, {"allow"}, {"7bit"}}},
       {.key = "unsigned_weights",

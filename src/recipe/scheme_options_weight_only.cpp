@@ -58,7 +58,7 @@ std::span<const OptionSpec> weight_only_option_table() {
       {.key = "block_size",
        .kind = integer,
        .summary = "Block size: weights along the summed axis that share a scale; implies "
-                  "granularity 'block' (default: 32, or the type's)",
+                  "`granularity` block (default: 32, or the type's)",
        .least = 2,
        .most = static_cast<double>(std::int64_t{1} << 40U),
        .placeholder = "N"},
@@ -74,7 +74,7 @@ std::span<const OptionSpec> weight_only_option_table() {
        .summary =
            "How scales are stored (default: float32, or as the type has it); codes are chosen "
            "for the rounded ones. The last three are "
-           "for a type",
+           "for a `type`",
        .words = {{"float32"}, {"float16"}, {"bfloat16"}, {"f8e4m3"}, {"f8e8m0"}}},
       {.key = "form",
        .kind = word,
@@ -105,11 +105,11 @@ constexpr std::array<std::pair<std::string_view, ElementType>, 5> scale_types{
 Expected<void> take_type(const OptionValues& values, WeightOnlyOptions& made) {
   const auto* const type = given<std::string>(values, "type");
   if (type == nullptr) return {};
-  if (type->empty()) return fail(ErrorCode::usage, "type: '' names no number format");
+  if (type->empty()) return fail(ErrorCode::usage, "`type` '' names no number format");
   for (const std::string_view other : {"bits", "symmetry", "granularity", "clip"}) {
     if (!values.contains(other)) continue;
     return fail(ErrorCode::usage,
-                fmt::format("a type says what '{}' would: leave one of them out", other));
+                fmt::format("a `type` says what `{}` would: leave one of them out", other));
   }
   made.type = *type;
   return {};
@@ -123,9 +123,9 @@ Expected<void> take_scales(const OptionValues& values, WeightOnlyOptions& made) 
   if (found == scale_types.end()) return {};
   made.scale_type = found->second;
   if (!made.type.empty() || is_scale_type(found->second)) return {};
-  return fail(
-      ErrorCode::usage,
-      fmt::format("scales '{}' are for a type: without one, there are float32 and float16", *word));
+  return fail(ErrorCode::usage,
+              fmt::format("`scales` {} is for a `type`: without one, there are float32 and float16",
+                          *word));
 }
 
 }  // namespace
@@ -141,7 +141,7 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
   const auto* const block_size = given<std::int64_t>(values, "block_size");
   if (block_size != nullptr && granularity != nullptr && *granularity != "block") {
     return fail(ErrorCode::usage,
-                fmt::format("block_size is for granularity 'block', not '{}'", *granularity));
+                fmt::format("`block_size` is for `granularity` block, not {}", *granularity));
   }
   WeightOnlyOptions made;
   QUADRANT_CHECK(take_type(values, made));

@@ -147,7 +147,7 @@ std::string pairing_note(const GraphView& graph, NodeId node) {
   if (whose.empty()) return {};
   return fmt::format(
       "on x86 without VNNI, {} add products of codes of 8 bits two by two in 16 bits: whether its "
-      "weights keep them there, 'saturation' says",
+      "weights keep them there, `saturation` says",
       fmt::join(whose, " and "));
 }
 

@@ -393,7 +393,7 @@ class SettingsTest(CommandTest):
                 refuses(USAGE, [first, second], first, second)
                 refuses(USAGE, [first, second], second, first)
         for granularity in ("tensor", "channel"):
-            refuses(USAGE, ["block_size", granularity], "--block-size", "32", "--granularity",
+            refuses(USAGE, ["--block-size", granularity], "--block-size", "32", "--granularity",
                     granularity)
         for size in ("1", "0", "-1", "99999999999999999999", "9223372036854775807", "many"):
             refuses(USAGE, "--block-size", "--block-size", size)

@@ -205,7 +205,7 @@ class ConvertTest(CommandTest):
 
     def test_ranges_that_miss_zero_are_moved_on_request(self):
         self.put("beside.qd", BESIDE_ZERO.encode())
-        hint = "it can be moved ('repair_ranges' of 'convert')"
+        hint = "it can be moved (`repair_ranges` of 'convert')"
         for name, target in (("codes.qd", ("--target", "openvino-cpu")), ("codes.onnx", ()),
                              ("codes.tflite", ())):
             kept = self.json_of("convert", "beside.qd", name, *target)

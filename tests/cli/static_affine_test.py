@@ -182,7 +182,7 @@ class StaticAffineTest(CommandTest):
 
     def test_options_that_contradict(self):
         quantize = ("quantize", self.model, "-o", "q.onnx", *SCHEME, "--calibration", "s.json")
-        self.fails(USAGE, ["use_enhanced", "mse"], *quantize, "--use-enhanced", "weights",
+        self.fails(USAGE, ["--use-enhanced", "mse"], *quantize, "--use-enhanced", "weights",
                    "--weight-encoding", "mse")
         self.quantize("q.onnx", "--use-enhanced", "weights", "--activation-encoding", "mse")
         self.fails(USAGE, ["relu6", "cle"], *quantize, "--relu6", "relu")

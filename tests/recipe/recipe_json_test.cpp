@@ -138,7 +138,8 @@ TEST_CASE("what is no recipe is refused with its place and near names") {
   CHECK(mentions(option(R"("bits": 3)"), "$.schemes.a.options.bits: expected 8 or 4, found '3'"));
   CHECK(mentions(option(R"("bits": "4")"), "$.schemes.a.options.bits: expected an integer"));
   CHECK(mentions(option(R"("clip": "msee")"), "did you mean 'mse'"));
-  CHECK(mentions(option(R"("granularity": "tensor", "block_size": 8)"), "'a': block_size is for"));
+  CHECK(
+      mentions(option(R"("granularity": "tensor", "block_size": 8)"), "'a': `block_size` is for"));
   CHECK_FALSE(parse_recipe("[]").has_value());
   CHECK_FALSE(parse_recipe("").has_value());
   CHECK(mentions(parse_recipe(R"({"format": "quadrant.plan", "version": 2})").error().message,

@@ -52,7 +52,7 @@ TEST_CASE("what is wrong with a choice is said with near names") {
   CHECK(mentions(refused_choice("int4=weight-only,clip=msee"), "did you mean 'mse'"));
   CHECK(mentions(refused_choice("int4=weight-only,block-size=1"), "an integer from 2 to"));
   CHECK(mentions(refused_choice("int4=weight-only,granularity=tensor,block-size=8"),
-                 "block_size is for granularity 'block', not 'tensor'"));
+                 "`block_size` is for `granularity` block, not tensor"));
   CHECK(mentions(refused_choice("x=static-affine,percentile=nan"), "a number from 50 to 100"));
   CHECK(mentions(refused_choice("x=static-affine,quantized-inputs=yes"), "true or false"));
   CHECK(mentions(refused_choice("float=weight-only"), "'float'"));
