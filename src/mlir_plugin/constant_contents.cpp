@@ -295,11 +295,28 @@ Contents cast(mlir::Operation& op, const Contents& source) {
 // --- which there are ---------------------------------------------------------------------------
 
 // The nearest number, ties to even.
-bool is_cast(mlir::Operation& op) {
+bool is_plain_cast(mlir::Operation& op) {
   const llvm::StringRef name = op.getName().getStringRef();
   if (op.hasAttr("roundingmode")) return false;
   return name == "arith.extf" || name == "arith.truncf" || name == "tosa.cast";
 }
+
+// The same of each element, as a loop.
+bool is_cast_of_each(mlir::Operation& operation) {
+  auto op = llvm::dyn_cast<mlir::linalg::LinalgOp>(operation);
+  if (!op || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
+      op.getNumReductionLoops() != 0 ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](mlir::AffineMap map) { return map.isIdentity(); })) {
+    return false;
+  }
+  mlir::Block& body = *op.getBlock();
+  mlir::Operation& cast = body.front();
+  return is_plain_cast(cast) && cast.getOperand(0) == body.getArgument(0) &&
+         body.back().getNumOperands() == 1 && body.back().getOperand(0) == cast.getResult(0);
+}
+
+bool is_cast(mlir::Operation& op) { return is_plain_cast(op) || is_cast_of_each(op); }
 
 bool is_join(mlir::Operation& op) {
   return llvm::isa<tensor::ConcatOp>(op) || op.getName().getStringRef() == "tosa.concat";

@@ -442,11 +442,16 @@ Expected<void> FunctionGraph::erase(NodeId node) {
 
 // --- operations on codes ------------------------------------------------------------------------
 
+// Whether the module itself says that the value is quantized: whoever reads it computes on that.
+bool FunctionGraph::is_quantized_anyway(Value codes) const {
+  return llvm::isa<mlir::quant::QuantizedType>(mlir::getElementTypeOrSelf(value(codes).getType()));
+}
+
 // Reads the real values of its operands; all who do share them.
 Expected<void> FunctionGraph::compute_real(NodeId node, std::unordered_map<Value, Value>& real) {
   for (std::uint32_t i = 0; i < rows_[node.index].operands.size(); ++i) {
     const Value codes = rows_[node.index].operands[i];
-    if (codes.is_absent() || !type(codes).quantization) continue;
+    if (codes.is_absent() || !type(codes).quantization || is_quantized_anyway(codes)) continue;
     Value& made = real[codes];
     if (made.is_absent()) {
       const std::string name = fmt::format("{}_dequantized", value_name(codes));
@@ -483,7 +488,10 @@ mlir::Value FunctionGraph::sum_of_integers(NodeId node) {
   if (products_ != Products::integers || row.kind != MlirProduct::kind) return {};
   const UniformType* const data = type(row.operands[0]).uniform().get();
   const UniformType* const weight = type(row.operands[1]).uniform().get();
-  if (data == nullptr || weight == nullptr) return {};
+  if (data == nullptr || weight == nullptr || is_quantized_anyway(row.operands[0]) ||
+      is_quantized_anyway(row.operands[1])) {
+    return {};
+  }
   return sum_integers(row.op, *data, *weight,
                       NodeRef{this, node}.attribute_or(MlirProduct::of_sum, std::int64_t{-1}));
 }

@@ -114,6 +114,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   [[nodiscard]] Expected<mlir::ElementsAttr> coded_contents(const TensorType& type,
                                                             const Constant& codes,
                                                             std::string_view name);
+  [[nodiscard]] bool is_quantized_anyway(Value codes) const;
   [[nodiscard]] Expected<void> compute_real(NodeId node, std::unordered_map<Value, Value>& real);
   // Null: the product is none of integers.
   [[nodiscard]] mlir::Value sum_of_integers(NodeId node);

@@ -54,7 +54,7 @@ class InstrumentPass final : public mlir::PassWrapper<InstrumentPass, mlir::Oper
     if (!module) return fail(ErrorCode::usage, "quadrant-instrument runs on a module");
     at = function->getLoc();
     // Values are called as they are when the function is quantized.
-    QUADRANT_CHECK(bring_weights_into_sight(module, module->getParentOp(), at));
+    QUADRANT_CHECK(bring_weights_into_sight(module, module->getParentOp(), false, at));
     const std::string name = function.getName().str();
     QUADRANT_TRY(function, find_one_function(module, name, getArgument()));
     at = function->getLoc();

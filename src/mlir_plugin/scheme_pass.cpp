@@ -75,7 +75,8 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
   mlir::Location at = root->getLoc();
   mlir::Operation* const around = getOperation()->getParentOp();
   const auto prepared = guarded(
-      root, [&]() -> Expected<void> { return bring_weights_into_sight(root, around, at); },
+      root,
+      [&]() -> Expected<void> { return bring_weights_into_sight(root, around, !is_static(), at); },
       [&](const Error& /*error*/) { return at; });
   if (mlir::failed(prepared)) return mlir::failure();
   const bool passes_codes = llvm::isa<mlir::ModuleOp>(root) && !is_static();
@@ -148,7 +149,8 @@ void SchemePass::remark_nothing(FunctionGraph& graph) const {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     if (!could_become_codes({index})) continue;
     mlir::emitRemark(graph.function().getLoc(),
-                     !is_static() || has_ranges_
+                     !is_static() ? "no value becomes codes: quadrant-report says why"
+                     : has_ranges_
                          ? "no value becomes codes: quadrant-report says why; where conversions "
                            "cost more than they gain, gains=unit does not count them"
                          : "no value becomes codes: no range of any is known; quadrant.stats says "

@@ -5,6 +5,7 @@
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinTypes.h>
 #include <mlir/IR/Diagnostics.h>
+#include <mlir/IR/SymbolTable.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "ir/scales.hpp"
 #include "mlir_plugin/calls.hpp"
+#include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/lower_casts.hpp"
 #include "mlir_plugin/seen.hpp"
@@ -27,6 +29,9 @@ namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
 constexpr llvm::StringLiteral weight_mark = "quadrant.weight";
+// By us, for as long as the pass runs: weights that constants are passed for, and private copies.
+constexpr llvm::StringLiteral found_mark = "quadrant.weight_found";
+constexpr llvm::StringLiteral copy_mark = "quadrant.copy";
 constexpr llvm::StringLiteral codes_mark = "quadrant.codes";
 constexpr llvm::StringLiteral scales_mark = "quadrant.scales";
 constexpr llvm::StringLiteral name_mark = "quadrant.name";
@@ -42,7 +47,9 @@ std::vector<Argument> marked_arguments(mlir::Operation* module) {
   for (mlir::Region& region : module->getRegions()) {
     for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
       for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-        if (function.getArgAttr(i, weight_mark)) found.push_back({function, i});
+        if (function.getArgAttr(i, weight_mark) || function.getArgAttr(i, found_mark)) {
+          found.push_back({function, i});
+        }
       }
     }
   }
@@ -51,6 +58,7 @@ std::vector<Argument> marked_arguments(mlir::Operation* module) {
 
 void warn(const Argument& place, const std::string& why) {
   mlir::FunctionOpInterface function = place.function;
+  if (!function.getArgAttr(place.index, weight_mark)) return;  // nobody asked
   mlir::emitWarning(function.getLoc(),
                     fmt::format("argument {} stays float: {}", place.index, why));
 }
@@ -115,6 +123,7 @@ std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
 struct Readers {
   bool are_there = false;
   bool agree = true;
+  bool multiply_by_it = true;  // products have it on the right, where weights are
   WeightAxes axes;
 };
 
@@ -140,6 +149,8 @@ Readers readers_of(mlir::Value weight) {
       };
       const WeightAxes here{own_axis(seen->channel), own_axis(seen->contracted)};
       if (!found.are_there) found.axes = here;
+      const bool is_product = see(*use.getOwner()).kind == MlirProduct::kind;
+      found.multiply_by_it = found.multiply_by_it && (!is_product || use.getOperandNumber() == 1);
       found.agree = found.agree && found.axes.channel == here.channel;
       if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
       found.are_there = true;
@@ -163,8 +174,8 @@ std::optional<WeightAxes> find_axes(const Argument& place, std::string& why) {
     return std::nullopt;
   }
   const Readers readers = readers_of(function.getArgument(place.index));
-  if (const auto asked =
-          llvm::dyn_cast<mlir::IntegerAttr>(function.getArgAttr(place.index, weight_mark))) {
+  if (const auto asked = llvm::dyn_cast_if_present<mlir::IntegerAttr>(
+          function.getArgAttr(place.index, weight_mark))) {
     const std::int64_t axis = asked.getValue().getSExtValue();
     if (axis >= 0 && axis < type.getRank()) return WeightAxes{axis, readers.axes.contracted};
     why = fmt::format("quadrant.weight = {} is none of its {} axes", axis, type.getRank());
@@ -175,6 +186,43 @@ std::optional<WeightAxes> find_axes(const Argument& place, std::string& why) {
     why = "its readers keep scales apart along different axes; quadrant.weight = 0 says axis 0";
   }
   return why.empty() ? std::optional(readers.axes) : std::nullopt;
+}
+
+// --- functions that are called with constants ---------------------------------------------------
+
+// Weights that all calls, of which there are some, pass constants for.
+std::vector<unsigned> constant_weights(mlir::FunctionOpInterface function,
+                                       llvm::ArrayRef<mlir::Operation*> calls) {
+  std::vector<unsigned> found;
+  if (calls.empty() || function.isExternal()) return found;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    const auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
+    const bool are_constants = llvm::all_of(calls, [&](mlir::Operation* call) {
+      mlir::Operation* const maker = call->getOperand(i).getDefiningOp();
+      return maker != nullptr && contents_of(*maker) && to_constant(contents_of(*maker));
+    });
+    std::string why;
+    if (are_constants && type && type.getRank() > 1 && find_axes({function, i}, why) &&
+        readers_of(function.getArgument(i)).multiply_by_it) {
+      found.push_back(i);
+    }
+  }
+  return found;
+}
+
+bool is_called_by_these_alone(mlir::FunctionOpInterface function, const Calls& calls) {
+  return calls.are_all(function) &&
+         mlir::SymbolTable::getSymbolVisibility(function) == mlir::SymbolTable::Visibility::Private;
+}
+
+std::vector<mlir::FunctionOpInterface> functions_of(mlir::Operation* module) {
+  std::vector<mlir::FunctionOpInterface> all;
+  for (mlir::Region& region : module->getRegions()) {
+    for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
+      if (function->getName().getStringRef() == "func.func") all.push_back(function);
+    }
+  }
+  return all;
 }
 
 // --- codes --------------------------------------------------------------------------------------
@@ -222,6 +270,21 @@ mlir::Value quantized_value(mlir::Value floats) {
 
 mlir::quant::QuantizedType quantized_type(mlir::Value value) {
   return llvm::cast<mlir::quant::QuantizedType>(mlir::getElementTypeOrSelf(value));
+}
+
+void mark(mlir::FunctionOpInterface function, const std::vector<unsigned>& weights) {
+  for (const unsigned index : weights) {
+    function.setArgAttr(index, found_mark, mlir::UnitAttr::get(function.getContext()));
+  }
+}
+
+// Of private functions, whose calls are known.
+void mark_constant_weights(mlir::Operation* module) {
+  const Calls calls(module);
+  for (mlir::FunctionOpInterface function : functions_of(module)) {
+    if (!is_called_by_these_alone(function, calls)) continue;
+    mark(function, constant_weights(function, calls.of(function)));
+  }
 }
 
 class Arguments {
@@ -325,6 +388,7 @@ class Arguments {
     const mlir::Type element = mlir::getElementTypeOrSelf(row.floats);
     mlir::NamedAttrList codes(function.getArgAttrDict(at));
     codes.erase(weight_mark);
+    codes.erase(found_mark);
     codes.set(codes_mark, builder.getUnitAttr());
     mlir::NamedAttrList scales;
     scales.set(scales_mark, builder.getUnitAttr());
@@ -376,7 +440,36 @@ class Arguments {
 
 }  // namespace
 
+llvm::SmallBitVector arguments_to_take_in(mlir::FunctionOpInterface function) {
+  const unsigned count = function.getNumArguments();
+  llvm::SmallBitVector taken(count, !function->hasAttr(copy_mark));
+  for (unsigned i = 0; i < count; ++i) {
+    if (function.getArgAttr(i, found_mark)) taken.set(i);
+  }
+  return taken;
+}
+
+void copy_called_functions(mlir::Operation* module) {
+  const Calls calls(module);
+  mlir::SymbolTable symbols(module);
+  for (mlir::FunctionOpInterface function : functions_of(module)) {
+    if (is_called_by_these_alone(function, calls)) continue;
+    std::vector<mlir::Operation*> with_constants;
+    llvm::copy_if(calls.of(function), std::back_inserter(with_constants),
+                  [&](mlir::Operation* call) { return !constant_weights(function, call).empty(); });
+    if (with_constants.empty()) continue;
+    mlir::Operation* const copy = function->clone();
+    mlir::SymbolTable::setSymbolVisibility(copy, mlir::SymbolTable::Visibility::Private);
+    copy->setAttr(copy_mark, mlir::UnitAttr::get(copy->getContext()));
+    const auto name = mlir::FlatSymbolRefAttr::get(
+        symbols.insert(copy, std::next(mlir::Block::iterator(function))));
+    for (mlir::Operation* const call : with_constants) call->setAttr("callee", name);
+    mark(llvm::cast<mlir::FunctionOpInterface>(copy), constant_weights(function, with_constants));
+  }
+}
+
 void mark_calls(mlir::Operation* module) {
+  mark_constant_weights(module);
   const std::vector<Argument> places = marked_arguments(module);
   if (places.empty()) return;
   const Calls calls(module);
@@ -408,6 +501,12 @@ void mark_calls(mlir::Operation* module) {
 
 Expected<void> pass_codes(mlir::Operation* module, const WeightOnly& scheme) {
   QUADRANT_CHECK(Arguments(module, scheme).change());
+  for (mlir::FunctionOpInterface function : functions_of(module)) {
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      if (function.getArgAttr(i, found_mark)) function.removeArgAttr(i, found_mark);
+    }
+    function->removeAttr(copy_mark);
+  }
   module->walk([](mlir::Operation* op) {
     if (op->getName().getStringRef() != "func.call") return;
     for (const std::string_view name : {MlirCall::channels, MlirCall::contracted}) {

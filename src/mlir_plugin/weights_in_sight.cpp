@@ -21,6 +21,7 @@
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/unread.hpp"
+#include "mlir_plugin/weight_arguments.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -315,10 +316,12 @@ mlir::Operation* common_constant(llvm::ArrayRef<mlir::Operation*> calls, unsigne
 
 bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::Operation*> calls) {
   bool takes = false;
+  const llvm::SmallBitVector weights = arguments_to_take_in(function);
   for (unsigned i = function.getNumArguments(); i-- > 0;) {
     mlir::BlockArgument argument = function.getArgument(i);
     mlir::Operation* const constant = common_constant(calls, i);
-    if (constant == nullptr || constant->getResult(0).getType() != argument.getType() ||
+    if (constant == nullptr || !weights[i] ||
+        constant->getResult(0).getType() != argument.getType() ||
         !is_readable(contents_of(*constant), argument.getType()) ||
         !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(argument))) {
       continue;
@@ -358,10 +361,11 @@ bool take_constants_in(mlir::Operation* module) {
 
 }  // namespace
 
-Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* around,
+Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* around, bool copies,
                                         mlir::Location& at) {
   // Functions may stand in any order, and hand on what they are given.
   for (int calls = 0; calls < most_nested_calls && llvm::isa<mlir::ModuleOp>(root); ++calls) {
+    if (copies) copy_called_functions(root);
     if (!take_constants_in(root)) break;
   }
   std::vector<mlir::FunctionOpInterface> functions;

@@ -18,9 +18,12 @@ namespace quadrant::inline v0::mlir_plugin {
 ///  goes
 ///    into that function, and the argument goes away; through up to 8 calls, one inside the other.
 ///
-/// Everything else stays as it is. `around`: where globals are, if `root` lies nowhere. Linear in
-/// the operations, and in the elements that are moved. `at` is where an error is.
+/// Everything else stays as it is. `copies`: public functions that are called with constants have
+/// private copies for these calls (`copy_called_functions`). `around`: where globals are, if `root`
+/// lies nowhere. Linear in the operations, and in the elements that are moved. `at` is where an
+/// error is.
 [[nodiscard]] Expected<void> bring_weights_into_sight(mlir::Operation* root,
-                                                      mlir::Operation* around, mlir::Location& at);
+                                                      mlir::Operation* around, bool copies,
+                                                      mlir::Location& at);
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -134,7 +134,7 @@ def test_arguments_are_handed_on():
         own = hand.replace("@h", "@g").replace(CALL.format(""), CALL.format("").replace("(%x, %w)", "(%w, %x)").replace(
             "(tensor<3x16xf32>, tensor<16x8xf32>)", "(tensor<16x8xf32>, tensor<3x16xf32>)"))
         check_unchanged(version, own, "no product and no lookup")
-        # The callee is not marked, so there is nobody to hand the codes on to.
+        # The callee is not marked, and others may call it, so there is nobody to hand the codes on to.
         check_unchanged(version, product("") + hand + printing(body, "tensor<6x8xf32>"), "no product and no lookup")
         # What one call lacks, the function that hands it on lacks, too.
         lacking = [line.replace("arith.constant " + dense(WEIGHTS[0]), "math.sqrt %w1 : tensor<16x8xf32>") for line in body]
