@@ -9,7 +9,6 @@
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,7 +22,7 @@
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "mlir_plugin/unread.hpp"
-#include "quadrant/ir/ops.hpp"
+#include "mlir_plugin/weight_readers.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -63,101 +62,7 @@ void warn(const Argument& place, const std::string& why) {
                     fmt::format("argument {} stays float: {}", place.index, why));
 }
 
-// --- axes ---------------------------------------------------------------------------------------
-
-struct WeightAxes {
-  std::int64_t channel = -1;
-  std::int64_t contracted = -1;
-};
-
-// Those of a weight, as one that reads it sees it: of its operands, or of what its body reads.
-std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
-  const std::vector<std::int64_t> none;
-  mlir::Operation* const parent = use.getOwner()->getParentOp();
-  if (hides_regions(*parent) && !llvm::isa<mlir::FunctionOpInterface>(parent)) {
-    // Its rows stand where what is read from outside does, in the same order.
-    const Seen seen = see(*parent);
-    const auto rows = seen.attributes.get_or(MlirLookup::channels, none);
-    const std::vector<mlir::Value> read = factors_and_tables(*parent);
-    for (std::size_t i = 0; i < read.size() && seen.kind == MlirLookup::kind; ++i) {
-      if (read[i] == use.get()) return WeightAxes{rows[parent->getNumOperands() + i], -1};
-    }
-    return std::nullopt;
-  }
-  const Seen seen = see(*use.getOwner());
-  const bool is_call = seen.kind == MlirCall::kind;
-  const auto channels =
-      seen.attributes.get_or(is_call ? MlirCall::channels : MlirProduct::channels, none);
-  const auto contracted =
-      seen.attributes.get_or(is_call ? MlirCall::contracted : MlirProduct::contracted, none);
-  const unsigned operand = use.getOperandNumber();
-  if (operand >= channels.size()) return std::nullopt;
-  const WeightAxes axes{channels[operand], contracted.empty() ? -1 : contracted[operand]};
-  return axes.channel < 0 && axes.contracted < 0 ? std::nullopt : std::optional(axes);
-}
-
-// For each axis of the result of a move, which of `axes`, those of its operand, it is.
-std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
-                                               const std::vector<std::int64_t>& axes) {
-  mlir::Operation& op = *use.getOwner();
-  if (use.getOperandNumber() != 0 || op.getNumResults() != 1) return std::nullopt;
-  const Seen seen = see(op);
-  if (seen.kind == ops::Identity::kind) return axes;
-  if (seen.kind == ops::Transpose::kind) {
-    std::vector<std::int64_t> made;
-    for (const std::int64_t axis : seen.attributes.get_or("perm", std::vector<std::int64_t>())) {
-      made.push_back(axes[static_cast<std::size_t>(axis)]);
-    }
-    return made;
-  }
-  const auto to = moved_axes(op);
-  if (!to) return std::nullopt;
-  const auto result = llvm::cast<mlir::RankedTensorType>(op.getResult(0).getType());
-  std::vector<std::int64_t> made(static_cast<std::size_t>(result.getRank()), -1);
-  for (std::size_t i = 0; i < to->size(); ++i) {
-    if ((*to)[i] >= 0) made[static_cast<std::size_t>((*to)[i])] = axes[i];
-  }
-  return made;
-}
-
-struct Readers {
-  bool are_there = false;
-  bool agree = true;
-  bool multiply_by_it = true;  // products have it on the right, where weights are
-  WeightAxes axes;
-};
-
-// Products, lookups and calls that read the weight, behind moves, too.
-Readers readers_of(mlir::Value weight) {
-  Readers found;
-  const auto type = llvm::cast<mlir::RankedTensorType>(weight.getType());
-  std::vector<std::int64_t> own(static_cast<std::size_t>(type.getRank()));
-  std::iota(own.begin(), own.end(), std::int64_t{0});
-  std::vector<std::pair<mlir::Value, std::vector<std::int64_t>>> open{{weight, std::move(own)}};
-  while (!open.empty()) {
-    const auto [value, axes] = std::move(open.back());
-    open.pop_back();
-    for (mlir::OpOperand& use : value.getUses()) {
-      if (auto next = moved(use, axes)) {
-        open.emplace_back(use.getOwner()->getResult(0), *std::move(next));
-        continue;
-      }
-      const auto seen = axes_of(use);
-      if (!seen) continue;
-      const auto own_axis = [&, &known = axes](std::int64_t axis) {
-        return axis < 0 ? -1 : known[static_cast<std::size_t>(axis)];
-      };
-      const WeightAxes here{own_axis(seen->channel), own_axis(seen->contracted)};
-      if (!found.are_there) found.axes = here;
-      const bool is_product = see(*use.getOwner()).kind == MlirProduct::kind;
-      found.multiply_by_it = found.multiply_by_it && (!is_product || use.getOperandNumber() == 1);
-      found.agree = found.agree && found.axes.channel == here.channel;
-      if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
-      found.are_there = true;
-    }
-  }
-  return found;
-}
+// --- marks --------------------------------------------------------------------------------------
 
 // Empty, and `why`: the argument stays float.
 std::optional<WeightAxes> find_axes(const Argument& place, std::string& why) {
@@ -173,7 +78,7 @@ std::optional<WeightAxes> find_axes(const Argument& place, std::string& why) {
     why = "the function has no body";
     return std::nullopt;
   }
-  const Readers readers = readers_of(function.getArgument(place.index));
+  const WeightReaders readers = readers_of(function.getArgument(place.index));
   if (const auto asked = llvm::dyn_cast_if_present<mlir::IntegerAttr>(
           function.getArgAttr(place.index, weight_mark))) {
     const std::int64_t axis = asked.getValue().getSExtValue();
@@ -190,23 +95,33 @@ std::optional<WeightAxes> find_axes(const Argument& place, std::string& why) {
 
 // --- functions that are called with constants ---------------------------------------------------
 
-// Weights that all calls, of which there are some, pass constants for.
-std::vector<unsigned> constant_weights(mlir::FunctionOpInterface function,
-                                       llvm::ArrayRef<mlir::Operation*> calls) {
+// Arguments that products have on the right, or lookups read.
+std::vector<unsigned> weights_of(mlir::FunctionOpInterface function) {
   std::vector<unsigned> found;
-  if (calls.empty() || function.isExternal()) return found;
-  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+  for (unsigned i = 0; i < function.getNumArguments() && !function.isExternal(); ++i) {
     const auto type = llvm::dyn_cast<mlir::RankedTensorType>(function.getArgumentTypes()[i]);
-    const bool are_constants = llvm::all_of(calls, [&](mlir::Operation* call) {
-      mlir::Operation* const maker = call->getOperand(i).getDefiningOp();
-      return maker != nullptr && contents_of(*maker) && to_constant(contents_of(*maker));
-    });
     std::string why;
-    if (are_constants && type && type.getRank() > 1 && find_axes({function, i}, why) &&
+    if (type && type.getRank() > 1 && find_axes({function, i}, why) &&
         readers_of(function.getArgument(i)).multiply_by_it) {
       found.push_back(i);
     }
   }
+  return found;
+}
+
+bool passes_constant(mlir::Operation* call, unsigned operand) {
+  mlir::Operation* const maker = call->getOperand(operand).getDefiningOp();
+  return maker != nullptr && contents_of(*maker) && to_constant(contents_of(*maker));
+}
+
+// Those that all calls pass constants for.
+std::vector<unsigned> constant_ones(const std::vector<unsigned>& weights,
+                                    llvm::ArrayRef<mlir::Operation*> calls) {
+  std::vector<unsigned> found;
+  llvm::copy_if(weights, std::back_inserter(found), [&](unsigned weight) {
+    return llvm::all_of(calls,
+                        [&](mlir::Operation* call) { return passes_constant(call, weight); });
+  });
   return found;
 }
 
@@ -282,8 +197,8 @@ void mark(mlir::FunctionOpInterface function, const std::vector<unsigned>& weigh
 void mark_constant_weights(mlir::Operation* module) {
   const Calls calls(module);
   for (mlir::FunctionOpInterface function : functions_of(module)) {
-    if (!is_called_by_these_alone(function, calls)) continue;
-    mark(function, constant_weights(function, calls.of(function)));
+    if (!is_called_by_these_alone(function, calls) || calls.of(function).empty()) continue;
+    mark(function, constant_ones(weights_of(function), calls.of(function)));
   }
 }
 
@@ -453,10 +368,14 @@ void copy_called_functions(mlir::Operation* module) {
   const Calls calls(module);
   mlir::SymbolTable symbols(module);
   for (mlir::FunctionOpInterface function : functions_of(module)) {
-    if (is_called_by_these_alone(function, calls)) continue;
+    if (is_called_by_these_alone(function, calls) || calls.of(function).empty()) continue;
+    const std::vector<unsigned> weights = weights_of(function);
     std::vector<mlir::Operation*> with_constants;
     llvm::copy_if(calls.of(function), std::back_inserter(with_constants),
-                  [&](mlir::Operation* call) { return !constant_weights(function, call).empty(); });
+                  [&](mlir::Operation* call) {
+                    return llvm::any_of(
+                        weights, [&](unsigned weight) { return passes_constant(call, weight); });
+                  });
     if (with_constants.empty()) continue;
     mlir::Operation* const copy = function->clone();
     mlir::SymbolTable::setSymbolVisibility(copy, mlir::SymbolTable::Visibility::Private);
@@ -464,7 +383,7 @@ void copy_called_functions(mlir::Operation* module) {
     const auto name = mlir::FlatSymbolRefAttr::get(
         symbols.insert(copy, std::next(mlir::Block::iterator(function))));
     for (mlir::Operation* const call : with_constants) call->setAttr("callee", name);
-    mark(llvm::cast<mlir::FunctionOpInterface>(copy), constant_weights(function, with_constants));
+    mark(llvm::cast<mlir::FunctionOpInterface>(copy), constant_ones(weights, with_constants));
   }
 }
 

@@ -1,0 +1,104 @@
+#include "mlir_plugin/weight_readers.hpp"
+
+#include <mlir/IR/BuiltinTypes.h>
+#include <mlir/Interfaces/FunctionInterfaces.h>
+
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "mlir_plugin/seen.hpp"
+#include "quadrant/ir/ops.hpp"
+
+namespace quadrant::inline v0::mlir_plugin {
+namespace {
+
+// Those of a weight, as one that reads it sees it: of its operands, or of what its body reads.
+std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
+  const std::vector<std::int64_t> none;
+  mlir::Operation* const parent = use.getOwner()->getParentOp();
+  if (hides_regions(*parent) && !llvm::isa<mlir::FunctionOpInterface>(parent)) {
+    // Its rows stand where what is read from outside does, in the same order.
+    const Seen seen = see(*parent);
+    const auto rows = seen.attributes.get_or(MlirLookup::channels, none);
+    const std::vector<mlir::Value> read = factors_and_tables(*parent);
+    for (std::size_t i = 0; i < read.size() && seen.kind == MlirLookup::kind; ++i) {
+      if (read[i] == use.get()) return WeightAxes{rows[parent->getNumOperands() + i], -1};
+    }
+    return std::nullopt;
+  }
+  const Seen seen = see(*use.getOwner());
+  const bool is_call = seen.kind == MlirCall::kind;
+  const auto channels =
+      seen.attributes.get_or(is_call ? MlirCall::channels : MlirProduct::channels, none);
+  const auto contracted =
+      seen.attributes.get_or(is_call ? MlirCall::contracted : MlirProduct::contracted, none);
+  const unsigned operand = use.getOperandNumber();
+  if (operand >= channels.size()) return std::nullopt;
+  const WeightAxes axes{channels[operand], contracted.empty() ? -1 : contracted[operand]};
+  return axes.channel < 0 && axes.contracted < 0 ? std::nullopt : std::optional(axes);
+}
+
+// For each axis of the result of a move, which of `axes`, those of its operand, it is.
+std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
+                                               const std::vector<std::int64_t>& axes) {
+  mlir::Operation& op = *use.getOwner();
+  if (use.getOperandNumber() != 0 || op.getNumResults() != 1) return std::nullopt;
+  const Seen seen = see(op);
+  if (seen.kind == ops::Identity::kind) return axes;
+  if (seen.kind == ops::Transpose::kind) {
+    std::vector<std::int64_t> made;
+    for (const std::int64_t axis : seen.attributes.get_or("perm", std::vector<std::int64_t>())) {
+      made.push_back(axes[static_cast<std::size_t>(axis)]);
+    }
+    return made;
+  }
+  const auto to = moved_axes(op);
+  if (!to) return std::nullopt;
+  const auto result = llvm::cast<mlir::RankedTensorType>(op.getResult(0).getType());
+  std::vector<std::int64_t> made(static_cast<std::size_t>(result.getRank()), -1);
+  for (std::size_t i = 0; i < to->size(); ++i) {
+    if ((*to)[i] >= 0) made[static_cast<std::size_t>((*to)[i])] = axes[i];
+  }
+  return made;
+}
+
+}  // namespace
+
+WeightReaders readers_of(mlir::Value weight) {
+  WeightReaders found;
+  const auto type = llvm::cast<mlir::RankedTensorType>(weight.getType());
+  std::vector<std::int64_t> own(static_cast<std::size_t>(type.getRank()));
+  std::iota(own.begin(), own.end(), std::int64_t{0});
+  std::vector<std::pair<mlir::Value, std::vector<std::int64_t>>> open{{weight, std::move(own)}};
+  while (!open.empty()) {
+    const auto [value, axes] = std::move(open.back());
+    open.pop_back();
+    for (mlir::OpOperand& use : value.getUses()) {
+      if (auto next = moved(use, axes)) {
+        // MLIR does not verify all shapes.
+        const auto made =
+            llvm::cast<mlir::RankedTensorType>(use.getOwner()->getResult(0).getType());
+        if (made.getRank() != static_cast<std::int64_t>(next->size())) continue;
+        open.emplace_back(use.getOwner()->getResult(0), *std::move(next));
+        continue;
+      }
+      const auto seen = axes_of(use);
+      if (!seen) continue;
+      const auto own_axis = [&, &known = axes](std::int64_t axis) {
+        return axis < 0 ? -1 : known[static_cast<std::size_t>(axis)];
+      };
+      const WeightAxes here{own_axis(seen->channel), own_axis(seen->contracted)};
+      if (!found.are_there) found.axes = here;
+      const bool is_product = see(*use.getOwner()).kind == MlirProduct::kind;
+      found.multiply_by_it = found.multiply_by_it && (!is_product || use.getOperandNumber() == 1);
+      found.agree = found.agree && found.axes.channel == here.channel;
+      if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
+      found.are_there = true;
+    }
+  }
+  return found;
+}
+
+}  // namespace quadrant::inline v0::mlir_plugin
