@@ -53,19 +53,20 @@ def checked(**own: Rule) -> Callable[[_Function], _Function]:
     """Arguments of the function are checked by its own rules, and by those that their names have everywhere."""
 
     def decorate(function: _Function) -> _Function:
-        signature = inspect.signature(function)
-        rules = {name: rule for name, rule in {**RULES, **own}.items() if name in signature.parameters}
+        names = list(inspect.signature(function).parameters)
+        rules = [(names.index(name), name, rule) for name, rule in {**RULES, **own}.items() if name in names]
 
+        # Hooks of schemes call some of these for each operation: nothing is bound twice. What is missing, or too much,
+        # Python says.
         @functools.wraps(function)
         def call(*given: Any, **named: Any) -> Any:
-            try:
-                bound = signature.bind(*given, **named)
-            except TypeError:
-                return function(*given, **named)  # Python says what is missing, or too much
-            for name, rule in rules.items():
-                if name in bound.arguments:
-                    bound.arguments[name] = rule.value(name, bound.arguments[name])
-            return function(*bound.args, **bound.kwargs)
+            checked_ones = list(given)
+            for place, name, rule in rules:
+                if place < len(given):
+                    checked_ones[place] = rule.value(name, given[place])
+                elif name in named:
+                    named[name] = rule.value(name, named[name])
+            return function(*checked_ones, **named)
 
         return call  # type: ignore[return-value]
 
