@@ -1,7 +1,7 @@
 // What weight-only needs to know of an operation that computes sums of products with weights.
 #pragma once
 
-#include <boost/container/static_vector.hpp>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 
@@ -32,7 +32,7 @@ struct Bias {
 };
 
 struct Weighted {
-  boost::container::static_vector<Weight, 2> weights;
+  boost::container::small_vector<Weight, 2> weights;
   std::optional<Bias> bias;
 };
 

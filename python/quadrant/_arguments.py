@@ -40,9 +40,8 @@ class Rule:
             return self.fit(given)
         except (TypeError, ValueError, OverflowError) as problem:
             message = f"{name} takes {self.takes}, and not {reprlib.repr(given)}"
-            if isinstance(problem, TypeError):
-                raise TypeError(message) from None
-            raise Error(message) from None
+            # A generator of the caller's own may have failed: what it said is the cause.
+            raise (TypeError if isinstance(problem, TypeError) else Error)(message) from (problem if problem.args else None)
 
 
 def or_none(rule: Rule) -> Rule:
@@ -99,9 +98,7 @@ def real(takes: str, least: float = -math.inf, most: float = math.inf) -> Rule:
 
 def word(*words: str) -> Rule:
     def fit(given: Any) -> str:
-        if _text(given) not in words:
-            raise ValueError
-        return str(given)
+        return words[words.index(_text(given))]
 
     return Rule(" or ".join(filter(None, [", ".join(map(repr, words[:-1])), repr(words[-1])])), fit)
 
@@ -170,8 +167,8 @@ def _progress(given: Any) -> Any:
 
 
 FLAG = Rule("True or False", _flag)
-TEXT = Rule("a text that is not empty", _text)
-PATH = Rule("the path of a file", _path)
+TEXT = Rule("a text, neither empty nor with NUL or surrogates", _text)
+PATH = Rule("the path of a file, a text without NUL or surrogates", _path)
 NAMES = Rule("a name or a pattern, or several in a list", _names)
 MODEL = Rule("a path, bytes, an onnx.ModelProto or a quadrant.Model", _model)
 SAMPLES = Rule("several dicts of arrays, in a list say, or the path of a folder", _samples)
@@ -233,7 +230,7 @@ def option_text(name: str, given: object) -> str:
     parts: Iterable[Any] = given if is_list else [given]  # type: ignore[assignment]
     if not all(isinstance(part, str if is_list else (str, numbers.Real)) for part in parts):
         raise TypeError(f"{name} is a number, a bool, a word or several in a list, and not {reprlib.repr(given)}")
-    text = "+".join(map(str, parts))
+    text = "+".join(str.__str__(part) if isinstance(part, str) else str(part) for part in parts)
     if not text.isprintable():
         raise Error(f"{name} is a text without control characters, and not {given!r}")
     return text

@@ -44,6 +44,8 @@ def dtype_name(element: str) -> str:
 
 def element_of(dtype: object) -> str:
     """The library's name of numpy's, or of ``"int4"`` and the like."""
+    if dtype is None:  # which numpy takes for float64
+        raise TypeError("a dtype is not None")
     name = dtype if isinstance(dtype, str) else np.dtype(dtype).name  # type: ignore[call-overload]
     return _ELEMENTS.get(name, name)
 

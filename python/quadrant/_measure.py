@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import _quadrant
-from ._arguments import checked
+from ._arguments import SAMPLES, checked
 from ._arrays import Array, as_array, unpacked
 from ._errors import Error
 from ._model import Model, ModelLike, Written, read
@@ -311,7 +311,7 @@ class Optimized:
         return f"<quadrant.Optimized: {best['settings']}, {best['sqnr_db']:.2f} dB, good enough: {self.is_good_enough}>"
 
 
-@checked()
+@checked(calibration=SAMPLES)
 def optimize(
     model: ModelLike,
     calibration: SamplesLike,

@@ -311,6 +311,7 @@ bool is_cast_of_each(mlir::Operation& operation) {
     return false;
   }
   mlir::Block& body = *op.getBlock();
+  if (body.getOperations().size() != 2) return false;  // whatever else it does would be gone
   mlir::Operation& cast = body.front();
   return is_plain_cast(cast) && cast.getOperand(0) == body.getArgument(0) &&
          body.back().getNumOperands() == 1 && body.back().getOperand(0) == cast.getResult(0);

@@ -4,6 +4,7 @@
 // identity is a name that compilers print differently, and mlir-opt may come from another one.
 #pragma once
 
+#include <llvm/ADT/BitVector.h>
 #include <llvm/Config/llvm-config.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
@@ -51,13 +52,24 @@ inline void erase_argument(mlir::FunctionOpInterface function, unsigned index) {
 #endif
 }
 
-/// Puts one in front of argument `index` of a function with a body.
-inline void insert_argument(mlir::FunctionOpInterface function, unsigned index, mlir::Type type,
-                            mlir::DictionaryAttr attributes, mlir::Location location) {
+/// The same of several.
+inline void erase_arguments(mlir::FunctionOpInterface function, const llvm::BitVector& which) {
 #if LLVM_VERSION_MAJOR >= 21
-  (void)function.insertArgument(index, type, attributes, location);
+  (void)function.eraseArguments(which);
 #else
-  function.insertArgument(index, type, attributes, location);
+  function.eraseArguments(which);
+#endif
+}
+
+/// Puts arguments in front of those at `places`, which ascend, of a function with a body.
+inline void insert_arguments(mlir::FunctionOpInterface function, llvm::ArrayRef<unsigned> places,
+                             llvm::ArrayRef<mlir::Type> types,
+                             llvm::ArrayRef<mlir::DictionaryAttr> attributes,
+                             llvm::ArrayRef<mlir::Location> locations) {
+#if LLVM_VERSION_MAJOR >= 21
+  (void)function.insertArguments(places, types, attributes, locations);
+#else
+  function.insertArguments(places, types, attributes, locations);
 #endif
 }
 

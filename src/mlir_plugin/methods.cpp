@@ -12,15 +12,10 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-// Types of MLIR have blocks of one size alone: along an axis that they do not divide, a weight has
-// a scale for each channel.
-std::int64_t divided_axis(NodeRef node, std::uint32_t operand, std::int64_t axis,
-                          const WeightOnlyOptions& options) {
+std::int64_t divided_axis_of(NodeRef node, std::uint32_t operand, std::int64_t axis,
+                             const WeightOnlyOptions& options) {
   const TensorType* const type = node.operand_type(operand);
-  if (axis < 0 || type == nullptr || !type->shape.is_ranked() || axis >= type->shape.rank()) {
-    return -1;
-  }
-  return type->shape[axis].value_or(1) % options.block_size == 0 ? axis : -1;
+  return type == nullptr ? -1 : divided_axis(type->shape, axis, options);
 }
 
 // `Op`: what names the attributes.
@@ -34,7 +29,7 @@ weight_only::Weighted weights(NodeRef node, const WeightOnlyOptions& options) {
     if (channels[i] < 0 && contracted[i] < 0) continue;  // it may not be a weight
     weighted.weights.push_back({.operand = i,
                                 .channel = channels[i],
-                                .contracted = divided_axis(node, i, contracted[i], options)});
+                                .contracted = divided_axis_of(node, i, contracted[i], options)});
   }
   return weighted;
 }
@@ -71,7 +66,7 @@ QUADRANT_CONSUMER(MlirLookupMethod, WeightOnly, LookupOp,
       const weight_only::Weight table{
           .operand = i,
           .channel = rows[i],
-          .contracted = last == rows[i] ? -1 : divided_axis(node, i, last, scheme().options())};
+          .contracted = last == rows[i] ? -1 : divided_axis_of(node, i, last, scheme().options())};
       weight_only::request_weights(scheme(), node, {.weights = {table}}, asks);
     }
   }
@@ -126,6 +121,11 @@ QUADRANT_QUANTIZER(MlirRealProductMethod, StaticAffine, RealProductOp) {
 };
 
 }  // namespace
+
+std::int64_t divided_axis(const Shape& shape, std::int64_t axis, const WeightOnlyOptions& options) {
+  if (axis < 0 || !shape.is_ranked() || axis >= shape.rank()) return -1;
+  return shape[axis].value_or(1) % options.block_size == 0 ? axis : -1;
+}
 
 Expected<Registry> mlir_static_registry(StaticAffineOptions options, bool has_sums) {
   QUADRANT_TRY(StaticAffine scheme, StaticAffine::make(std::move(options)));

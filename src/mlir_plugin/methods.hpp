@@ -7,6 +7,11 @@
 
 namespace quadrant::inline v0::mlir_plugin {
 
+/// `axis`, if blocks divide it evenly, else -1. Types of MLIR have blocks of one size alone: along
+/// others, a weight has a scale for each channel.
+[[nodiscard]] std::int64_t divided_axis(const Shape& shape, std::int64_t axis,
+                                        const WeightOnlyOptions& options);
+
 /// static_affine, which knows it, too. `has_sums`: a product whose readers want floats gives
 /// them its sum, which is not rounded.
 [[nodiscard]] Expected<Registry> mlir_static_registry(StaticAffineOptions options, bool has_sums);

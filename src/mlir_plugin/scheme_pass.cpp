@@ -79,13 +79,19 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
       [&]() -> Expected<void> { return bring_weights_into_sight(root, around, !is_static(), at); },
       [&](const Error& /*error*/) { return at; });
   if (mlir::failed(prepared)) return mlir::failure();
-  const bool passes_codes = llvm::isa<mlir::ModuleOp>(root) && !is_static();
-  if (passes_codes) {
-    mark_calls(root);
-  } else {
-    warn_of_marks(root, is_static() ? "quadrant.weight is for scheme=weight-only"
-                                    : "signatures change where the pass runs on the module");
-  }
+  std::optional<WeightArguments> arguments;
+  const auto marked = guarded(root, [&]() -> Expected<void> {
+    if (!llvm::isa<mlir::ModuleOp>(root) || is_static()) {
+      warn_of_marks(root, is_static() ? "quadrant.weight is for scheme=weight-only"
+                                      : "signatures change where the pass runs on the module");
+      return {};
+    }
+    QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
+    QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(options));
+    arguments.emplace(root, std::move(scheme)).mark_calls();
+    return {};
+  });
+  if (mlir::failed(marked)) return mlir::failure();
   std::vector<mlir::FunctionOpInterface> functions;
   root->walk([&](mlir::FunctionOpInterface function) {
     if (!function.isExternal()) functions.push_back(function);
@@ -106,12 +112,8 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
         [&](const Error& error) { return graph->location(error.place); });
     if (mlir::failed(done)) return mlir::failure();
   }
-  if (!passes_codes || !changes_module()) return mlir::success();
-  return guarded(root, [&]() -> Expected<void> {
-    QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
-    QUADRANT_TRY(const WeightOnly scheme, WeightOnly::make(options));
-    return pass_codes(root, scheme);
-  });
+  if (!arguments || !changes_module()) return mlir::success();
+  return guarded(root, [&] { return arguments->pass_codes(); });
 }
 
 Expected<void> SchemePass::run(FunctionGraph& graph) {

@@ -214,6 +214,11 @@ std::optional<Seen> see_call(mlir::Operation& op) {
   for (const std::string_view name : {MlirCall::channels, MlirCall::contracted}) {
     const auto axes = op.getAttrOfType<mlir::DenseI64ArrayAttr>(llvm::StringRef(name));
     if (!axes || axes.size() != static_cast<std::int64_t>(op.getNumOperands())) return std::nullopt;
+    // Anybody may have put it there.
+    for (const auto& [axis, operand] : llvm::zip_equal(axes.asArrayRef(), op.getOperands())) {
+      const auto type = llvm::dyn_cast<mlir::RankedTensorType>(operand.getType());
+      if (axis < -1 || axis >= (type ? type.getRank() : 0)) return std::nullopt;
+    }
     attributes.set(std::string(name), Axes(axes.asArrayRef().begin(), axes.asArrayRef().end()));
   }
   return Seen{std::string(MlirCall::kind), op.getNumOperands(), std::move(attributes)};

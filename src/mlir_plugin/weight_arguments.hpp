@@ -4,35 +4,40 @@
 //   func.func @f(%w: tensor<4x3xi8> {quadrant.codes}, %s: tensor<3xf32> {quadrant.scales})
 #pragma once
 
-#include <llvm/ADT/SmallBitVector.h>
+#include <llvm/ADT/DenseSet.h>
 #include <mlir/IR/Operation.h>
-#include <mlir/Interfaces/FunctionInterfaces.h>
+#include <mlir/IR/Value.h>
 
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 
-/// Functions of `module` that others may call, too, get private copies, for those of its own calls
-/// that pass constants for weights: arguments that products have on the right, or lookups read.
-void copy_called_functions(mlir::Operation* module);
+/// Of one module, while a pass runs. What is asked for and stays float is warned of, with the
+/// reason.
+class WeightArguments {
+ public:
+  WeightArguments(mlir::Operation* module, WeightOnly scheme);
 
-/// For which arguments a constant that all calls pass may go into the function: all, but of a copy
-/// those weights alone. What else is passed to it are data.
-[[nodiscard]] llvm::SmallBitVector arguments_to_take_in(mlir::FunctionOpInterface function);
+  /// To be called before the phases, which see what is passed as weights then (MlirCall): says on
+  /// the calls which of their operands are passed for arguments with `quadrant.weight`, or for
+  /// weights of private functions for which all of them pass constants, or such arguments of their
+  /// own, through up to 8 calls, one inside the other; and along which axes scales may differ, as
+  /// products and lookups of the function tell, or as the attribute does, where it is an integer.
+  void mark_calls();
 
-/// To be called before the phases, which see what is passed as weights then (MlirCall): says on
-/// the calls of `module` which of their operands are passed for arguments with `quadrant.weight`,
-/// or for those of private functions for which all of them pass constants, and along which axes
-/// scales may differ, as products and lookups of the function tell, or as the attribute does, where
-/// it is an integer; through up to 8 calls, one inside the other.
-void mark_calls(mlir::Operation* module);
+  /// To be called after the phases. Such an argument becomes two, codes and scales, where all calls
+  /// of the module pass what the scheme made codes of, or an argument of their own that becomes two
+  /// as well. Whoever else calls a public function passes them. What `mark_calls` said is gone.
+  [[nodiscard]] Expected<void> pass_codes();
 
-/// To be called after the phases. An argument that is marked becomes two, codes and scales, where
-/// all calls of the module pass what the scheme made codes of, or an argument of their own that
-/// becomes two as well. Whoever else calls a public function passes them. What stays float is
-/// warned of, with the reason; the attributes of `mark_calls` are gone.
-[[nodiscard]] Expected<void> pass_codes(mlir::Operation* module, const WeightOnly& scheme);
+ private:
+  [[nodiscard]] bool is_marked(mlir::BlockArgument argument) const;
+
+  mlir::Operation* module_;
+  WeightOnly scheme_;
+  llvm::DenseSet<mlir::Value> found_;  // for which nobody asked
+};
 
 /// Warns of all marks below `root`, which stay: `why`.
 void warn_of_marks(mlir::Operation* root, llvm::StringRef why);

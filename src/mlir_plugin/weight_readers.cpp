@@ -1,5 +1,6 @@
 #include "mlir_plugin/weight_readers.hpp"
 
+#include <llvm/ADT/DenseSet.h>
 #include <mlir/IR/BuiltinTypes.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
@@ -14,11 +15,16 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
+// Whether what is inside only is a part of it: of a lookup, maybe.
+bool looks_up(mlir::Operation* parent) {
+  return hides_regions(*parent) && !llvm::isa<mlir::FunctionOpInterface>(parent);
+}
+
 // Those of a weight, as one that reads it sees it: of its operands, or of what its body reads.
 std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
   const std::vector<std::int64_t> none;
   mlir::Operation* const parent = use.getOwner()->getParentOp();
-  if (hides_regions(*parent) && !llvm::isa<mlir::FunctionOpInterface>(parent)) {
+  if (looks_up(parent)) {
     // Its rows stand where what is read from outside does, in the same order.
     const Seen seen = see(*parent);
     const auto rows = seen.attributes.get_or(MlirLookup::channels, none);
@@ -66,8 +72,14 @@ std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
 
 }  // namespace
 
+bool is_weight_type(mlir::RankedTensorType type) {
+  return type && type.hasStaticShape() && !type.getEncoding() &&
+         llvm::isa<mlir::FloatType>(type.getElementType());
+}
+
 WeightReaders readers_of(mlir::Value weight) {
   WeightReaders found;
+  llvm::DenseSet<mlir::Operation*> tables;
   const auto type = llvm::cast<mlir::RankedTensorType>(weight.getType());
   std::vector<std::int64_t> own(static_cast<std::size_t>(type.getRank()));
   std::iota(own.begin(), own.end(), std::int64_t{0});
@@ -84,6 +96,8 @@ WeightReaders readers_of(mlir::Value weight) {
         open.emplace_back(use.getOwner()->getResult(0), *std::move(next));
         continue;
       }
+      mlir::Operation* const parent = use.getOwner()->getParentOp();
+      if (looks_up(parent) && !tables.insert(parent).second) continue;  // it is one reader
       const auto seen = axes_of(use);
       if (!seen) continue;
       const auto own_axis = [&, &known = axes](std::int64_t axis) {

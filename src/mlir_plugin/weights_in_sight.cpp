@@ -19,9 +19,9 @@
 #include "mlir_plugin/constant_contents.hpp"
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/private_copies.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/unread.hpp"
-#include "mlir_plugin/weight_arguments.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -314,13 +314,13 @@ mlir::Operation* common_constant(llvm::ArrayRef<mlir::Operation*> calls, unsigne
   return common;
 }
 
-bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::Operation*> calls) {
+bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::Operation*> calls,
+                       const PrivateCopies& copies) {
   bool takes = false;
-  const llvm::SmallBitVector weights = arguments_to_take_in(function);
   for (unsigned i = function.getNumArguments(); i-- > 0;) {
     mlir::BlockArgument argument = function.getArgument(i);
     mlir::Operation* const constant = common_constant(calls, i);
-    if (constant == nullptr || !weights[i] ||
+    if (constant == nullptr || !copies.may_take_in(argument) ||
         constant->getResult(0).getType() != argument.getType() ||
         !is_readable(contents_of(*constant), argument.getType()) ||
         !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(argument))) {
@@ -342,18 +342,15 @@ bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::
 
 // Into private functions of which all uses are calls in the module, not in one inside it. Whether
 // some took any.
-bool take_constants_in(mlir::Operation* module) {
+bool take_constants_in(mlir::Operation* module, const PrivateCopies& copies) {
   const Calls calls(module);
   bool takes = false;
   for (mlir::Region& region : module->getRegions()) {
     for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
-      const bool is_private = mlir::SymbolTable::getSymbolVisibility(function) ==
-                              mlir::SymbolTable::Visibility::Private;
-      if (calls.of(function).empty() || !calls.are_all(function) || function.isExternal() ||
-          !is_private) {
-        continue;
-      }
-      takes = take_constants_in(function, calls.of(function)) || takes;
+      const bool is_taken_into =
+          calls.are_known(function) && !function.isExternal() && !calls.of(function).empty();
+      if (!is_taken_into) continue;
+      takes = take_constants_in(function, calls.of(function), copies) || takes;
     }
   }
   return takes;
@@ -363,10 +360,11 @@ bool take_constants_in(mlir::Operation* module) {
 
 Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* around, bool copies,
                                         mlir::Location& at) {
+  PrivateCopies private_copies;
   // Functions may stand in any order, and hand on what they are given.
   for (int calls = 0; calls < most_nested_calls && llvm::isa<mlir::ModuleOp>(root); ++calls) {
-    if (copies) copy_called_functions(root);
-    if (!take_constants_in(root)) break;
+    if (copies) private_copies.make(root);
+    if (!take_constants_in(root, private_copies)) break;
   }
   std::vector<mlir::FunctionOpInterface> functions;
   root->walk([&](mlir::FunctionOpInterface function) {

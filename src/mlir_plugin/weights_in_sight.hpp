@@ -19,7 +19,7 @@ namespace quadrant::inline v0::mlir_plugin {
 ///    into that function, and the argument goes away; through up to 8 calls, one inside the other.
 ///
 /// Everything else stays as it is. `copies`: public functions that are called with constants have
-/// private copies for these calls (`copy_called_functions`). `around`: where globals are, if `root`
+/// private copies for these calls (PrivateCopies). `around`: where globals are, if `root`
 /// lies nowhere. Linear in the operations, and in the elements that are moved. `at` is where an
 /// error is.
 [[nodiscard]] Expected<void> bring_weights_into_sight(mlir::Operation* root,

@@ -295,7 +295,7 @@ std::vector<std::int64_t> pads_of_whole_windows(const std::vector<WindowAxis>& a
     if (axis.stride < 1 || saturating_add(axis.pad_end, axis.stride) > axis.reach()) {
       impossible("norms of windows that are rounded up and may begin behind open extents");
     }
-    pads.push_back(axis.pad_end + axis.stride - 1);
+    pads.push_back(saturating_add(axis.pad_end, axis.stride - 1));
   }
   return pads;
 }
