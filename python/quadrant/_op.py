@@ -274,7 +274,7 @@ class Op:
         self._node = node
 
     @staticmethod
-    @checked(kind=TEXT)
+    @checked(kind=instance(str, "the name of a kind of operation"))
     @cache
     def of(kind: str) -> type[Op]:
         """The class of operations ``"matmul"``, ``"onnx.Relu"``: docs/operations.md lists their names."""
