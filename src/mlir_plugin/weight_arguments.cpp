@@ -75,7 +75,10 @@ std::optional<WeightAxes> find_axes(mlir::FunctionOpInterface function, unsigned
   if (!asked) return std::nullopt;
   const WeightReaders readers = readers_of(function.getArgument(index));
   if (*asked >= 0) return WeightAxes{*asked, readers.axes.contracted};
-  if (!readers.are_there) why = "no product and no lookup reads it";
+  if (!readers.are_there)
+    why =
+        "no product and no lookup reads it as it is, or transposed; quadrant.weight = 0 says axis "
+        "0";
   if (!readers.agree) {
     why = "its readers keep scales apart along different axes; quadrant.weight = 0 says axis 0";
   }
@@ -201,7 +204,8 @@ class Signatures {
       return "this call passes quantized values whose scales lie otherwise";
     }
     mlir::Operation* const maker = passed.getDefiningOp();
-    if (maker != nullptr && contents_of(*maker)) return "this call passes a constant that does";
+    if (maker != nullptr && contents_of(*maker))
+      return "this call passes a constant that stays float, too";
     return "this call passes neither a constant nor an argument with quadrant.weight";
   }
 
@@ -227,7 +231,7 @@ class Signatures {
       for (const std::size_t next : rows_[index].handed_on) {
         if (!std::exchange(rows_[next].is_passed, false)) continue;
         warn(rows_[next].function, rows_[next].floats.getArgNumber(),
-             "a call passes an argument of its own function that does");
+             "a call passes an argument of its own function that stays float, too");
         dropped.push_back(next);
       }
     }

@@ -20,6 +20,12 @@ bool looks_up(mlir::Operation* parent) {
   return hides_regions(*parent) && !llvm::isa<mlir::FunctionOpInterface>(parent);
 }
 
+// Blocks of a table lie along its rows.
+WeightAxes table_axes(mlir::Value table, std::int64_t rows) {
+  const std::int64_t last = llvm::cast<mlir::RankedTensorType>(table.getType()).getRank() - 1;
+  return {rows, last == rows ? -1 : last};
+}
+
 // Those of a weight, as one that reads it sees it: of its operands, or of what its body reads.
 std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
   const std::vector<std::int64_t> none;
@@ -30,7 +36,9 @@ std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
     const auto rows = seen.attributes.get_or(MlirLookup::channels, none);
     const std::vector<mlir::Value> read = factors_and_tables(*parent);
     for (std::size_t i = 0; i < read.size() && seen.kind == MlirLookup::kind; ++i) {
-      if (read[i] == use.get()) return WeightAxes{rows[parent->getNumOperands() + i], -1};
+      if (read[i] == use.get()) {
+        return table_axes(use.get(), rows[parent->getNumOperands() + i]);
+      }
     }
     return std::nullopt;
   }
@@ -42,6 +50,10 @@ std::optional<WeightAxes> axes_of(mlir::OpOperand& use) {
       seen.attributes.get_or(is_call ? MlirCall::contracted : MlirProduct::contracted, none);
   const unsigned operand = use.getOperandNumber();
   if (operand >= channels.size()) return std::nullopt;
+  if (seen.kind == MlirLookup::kind) {
+    if (channels[operand] < 0) return std::nullopt;
+    return table_axes(use.get(), channels[operand]);
+  }
   const WeightAxes axes{channels[operand], contracted.empty() ? -1 : contracted[operand]};
   return axes.channel < 0 && axes.contracted < 0 ? std::nullopt : std::optional(axes);
 }

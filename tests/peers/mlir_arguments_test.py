@@ -141,7 +141,7 @@ def test_arguments_are_handed_on():
         lacking = [line.replace("arith.constant " + dense(WEIGHTS[0]), "math.sqrt %w1 : tensor<16x8xf32>") for line in body]
         lacking[2], lacking[3] = lacking[3], lacking[2]
         check_unchanged(version, product(visibility="") + hand + printing(lacking, "tensor<6x8xf32>"),
-                        "a call passes an argument of its own function that does")
+                        "a call passes an argument of its own function that stays float")
 
 
 LAYER = """func.func VISIBILITY @layer(%x: tensor<3x16xf32>, %a: tensor<16x8xf32> MARK, %n: index, %b: tensor<8x8xf32> MARK, %c: tensor<8x8xf32> MARK) -> tensor<3x8xf32> {
@@ -229,6 +229,9 @@ def test_readers_behind_moves():
                 "%y = call @g(%w, %s, %ids) : (tensor<16x5xi8>, tensor<16xf32>, tensor<4xi64>) -> tensor<4x5xf32>"]
         ours = printed_numbers(run_main(bare(made) + printing(call, "tensor<4x5xf32>"), version=version))
         assert np.abs(ours.reshape(4, 5) - (codes * scales[:, None])[rows]).max() < 1e-3
+        if version == 22:
+            assert "%arg1: tensor<16x1xf32> {quadrant.scales}" in signature(rewritten(
+                version, table, "quadrant-quantize{granularity=block block-size=5}"), "g")
         half = product(visibility="").replace("f32", "f16")
         assert "tensor<8xf32> {quadrant.scales}" in rewritten(version, half, "quadrant-quantize")
 
@@ -262,7 +265,7 @@ def test_what_stays_float_is_said():
         broken[2, 3] = np.nan
         text = product() + printing([line.replace(dense(WEIGHTS[1]), dense(broken)) for line in BODY], "tensor<6x8xf32>")
         assert plugin(version, text, "quadrant-quantize").returncode == 1
-        check_unchanged(version, text, "argument 1 of 'g' stays float: this call passes a constant that does", "quadrant-quantize{non-finite=leave}")
+        check_unchanged(version, text, "argument 1 of 'g' stays float: this call passes a constant that stays float", "quadrant-quantize{non-finite=leave}")
         assert opt(version, rewritten(version, text, "quadrant-report{non-finite=leave}")) == opt(version, text)
 
 
