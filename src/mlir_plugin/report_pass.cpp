@@ -83,6 +83,9 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
             "; its contents are not here, or not read: a resource that was elided or is of another "
             "size than its type's, more than 2^28 equal elements, or elements of another type";
       }
+      if (op == nullptr && may_be_codes(graph.value({node}))) {
+        text += "; codes and scales are passed for it where all calls of the module can";
+      }
       for (const ExplainedBenefit& benefit : explanation.benefits) {
         text += fmt::format("; {} as {}: {}", benefit.operand, benefit.constraint,
                             benefit.realized ? "granted" : benefit.why_not);

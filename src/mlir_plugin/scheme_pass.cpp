@@ -17,7 +17,6 @@
 #include "mlir_plugin/instrumentation.hpp"
 #include "mlir_plugin/methods.hpp"
 #include "mlir_plugin/seen.hpp"
-#include "mlir_plugin/weight_arguments.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -79,7 +78,7 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
       [&]() -> Expected<void> { return bring_weights_into_sight(root, around, !is_static(), at); },
       [&](const Error& /*error*/) { return at; });
   if (mlir::failed(prepared)) return mlir::failure();
-  std::optional<WeightArguments> arguments;
+  arguments_.reset();
   const auto marked = guarded(root, [&]() -> Expected<void> {
     if (!llvm::isa<mlir::ModuleOp>(root) || is_static()) {
       warn_of_marks(root, is_static() ? "quadrant.weight is for scheme=weight-only"
@@ -88,7 +87,7 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
     }
     QUADRANT_TRY(const WeightOnlyOptions options, weight_only_options());
     QUADRANT_TRY(WeightOnly scheme, WeightOnly::make(options));
-    arguments.emplace(root, std::move(scheme)).mark_calls();
+    arguments_.emplace(root, std::move(scheme)).mark_calls();
     return {};
   });
   if (mlir::failed(marked)) return mlir::failure();
@@ -112,8 +111,8 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
         [&](const Error& error) { return graph->location(error.place); });
     if (mlir::failed(done)) return mlir::failure();
   }
-  if (!arguments || !changes_module()) return mlir::success();
-  return guarded(root, [&] { return arguments->pass_codes(); });
+  if (!arguments_ || !changes_module()) return mlir::success();
+  return guarded(root, [&] { return arguments_->pass_codes(); });
 }
 
 Expected<void> SchemePass::run(FunctionGraph& graph) {
@@ -141,7 +140,16 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   return run(graph, registry, options);
 }
 
+bool SchemePass::may_be_codes(mlir::Value value) const {
+  const auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  return arguments_ && argument && arguments_->is_marked(argument);
+}
+
 void SchemePass::remark_nothing(FunctionGraph& graph) const {
+  if (llvm::any_of(graph.function().getArguments(),
+                   [&](mlir::Value argument) { return may_be_codes(argument); })) {
+    return;  // its arguments may
+  }
   const auto could_become_codes = [&](NodeId node) {
     const std::string_view kind = graph.kind(node);
     if (is_static()) return kind == MlirProduct::kind || kind == MlirRealProduct::kind;

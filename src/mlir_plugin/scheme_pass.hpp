@@ -4,9 +4,11 @@
 #include <mlir/Pass/Pass.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "mlir_plugin/function_graph.hpp"
+#include "mlir_plugin/weight_arguments.hpp"
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/engine/quantize.hpp"
@@ -33,6 +35,8 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] virtual bool changes_module() const = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;
   [[nodiscard]] bool is_static() const { return scheme_ == "static"; }
+  /// Whether it is an argument that becomes codes where all calls can pass some.
+  [[nodiscard]] bool may_be_codes(mlir::Value value) const;
   /// Why no value of the function becomes codes, as a remark, where there is something that could.
   void remark_nothing(FunctionGraph& graph) const;
 
@@ -52,8 +56,9 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] Expected<void> check_options() const;
   [[nodiscard]] Expected<void> read_gathered();
 
-  StatisticsTable gathered_;  // of all functions
-  bool has_ranges_ = false;   // of the function that is looked at
+  std::optional<WeightArguments> arguments_;  // of the module that is looked at
+  StatisticsTable gathered_;                  // of all functions
+  bool has_ranges_ = false;                   // of the function that is looked at
 
   Option<std::string> scheme_{
       *this, "scheme", llvm::cl::init("weight-only"),

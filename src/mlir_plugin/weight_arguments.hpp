@@ -31,9 +31,10 @@ class WeightArguments {
   /// as well. Whoever else calls a public function passes them. What `mark_calls` said is gone.
   [[nodiscard]] Expected<void> pass_codes();
 
- private:
+  /// Of a function's, whether it is one of these, as far as `mark_calls` knows.
   [[nodiscard]] bool is_marked(mlir::BlockArgument argument) const;
 
+ private:
   mlir::Operation* module_;
   WeightOnly scheme_;
   llvm::DenseSet<mlir::Value> found_;  // for which nobody asked

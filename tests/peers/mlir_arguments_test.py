@@ -171,6 +171,8 @@ def test_layers_of_several_weights():
             module = LAYER.replace("VISIBILITY", visibility).replace("MARK", mark) + text
             made = rewritten(version, module, "quadrant-quantize")
             name = "layer" if visibility or mark else "layer_0"
+            said = plugin(version, module, "quadrant-report").stderr
+            assert said.count("codes and scales are passed for it") == 3, said
             assert signature(made, name).count("{quadrant.codes}") == 3 and "index, %arg4" in signature(made, name), made
             assert made.count("@layer_0(") == (0 if visibility or mark else 3), made
             assert "weight_found" not in made and "weight_channels" not in made and "quadrant.copy" not in made
