@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlir_plugin/constant_contents.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -82,6 +83,26 @@ std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
   return made;
 }
 
+// Whether a constant is all that it is made of.
+bool is_constant(mlir::Value value) {
+  while (mlir::Operation* const maker = value.getDefiningOp()) {
+    if (contents_of(*maker) || maker->getName().getStringRef().starts_with("ml_program.global")) {
+      return true;
+    }
+    const std::vector<mlir::Value> sources = sources_of(*maker);
+    if (sources.empty()) return false;
+    value = sources.front();
+  }
+  return false;
+}
+
+// Whether the product has it where data are: on the left, or beside a constant.
+bool is_multiplied(mlir::OpOperand& use) {
+  mlir::Operation& op = *use.getOwner();
+  if (see(op).kind != MlirProduct::kind) return false;
+  return use.getOperandNumber() != 1 || is_constant(op.getOperand(0));
+}
+
 }  // namespace
 
 bool is_weight_type(mlir::RankedTensorType type) {
@@ -117,8 +138,7 @@ WeightReaders readers_of(mlir::Value weight) {
       };
       const WeightAxes here{own_axis(seen->channel), own_axis(seen->contracted)};
       if (!found.are_there) found.axes = here;
-      const bool is_product = see(*use.getOwner()).kind == MlirProduct::kind;
-      found.multiply_by_it = found.multiply_by_it && (!is_product || use.getOperandNumber() == 1);
+      found.multiply_by_it = found.multiply_by_it && !is_multiplied(use);
       found.agree = found.agree && found.axes.channel == here.channel;
       if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
       found.are_there = true;

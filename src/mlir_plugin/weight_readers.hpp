@@ -25,7 +25,7 @@ struct WeightAxes {
 struct WeightReaders {
   bool are_there = false;
   bool agree = true;           ///< on the channels
-  bool multiply_by_it = true;  ///< products have it on the right, where weights are
+  bool multiply_by_it = true;  ///< products have it on the right, where weights are, of data
   WeightAxes axes;
 };
 
