@@ -1,9 +1,9 @@
 // What weight-only needs to know of an operation that computes sums of products with weights.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
@@ -32,7 +32,7 @@ struct Bias {
 };
 
 struct Weighted {
-  boost::container::small_vector<Weight, 2> weights;
+  std::vector<Weight> weights;
   std::optional<Bias> bias;
 };
 

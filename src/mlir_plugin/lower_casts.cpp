@@ -269,8 +269,9 @@ mlir::Value for_each(OpBuilder& builder, Location location, const Arithmetic& ty
                                        maps, loops, body)
           .getResult(0);
   if (layout.groups.empty()) return made;
-  return make_op<mlir::tensor::CollapseShapeOp>(builder, location, tensor.clone(element_type), made,
-                                                layout.groups);
+  const mlir::Value as_before = make_op<mlir::tensor::CollapseShapeOp>(
+      builder, location, tensor.clone(element_type), made, layout.groups);
+  return as_before;
 }
 
 // --- casts --------------------------------------------------------------------------------------

@@ -158,14 +158,16 @@ void SchemePass::remark_nothing(FunctionGraph& graph) const {
   };
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     if (!could_become_codes({index})) continue;
-    mlir::emitRemark(graph.function().getLoc(),
-                     !is_static() ? "no value becomes codes: quadrant-report says why"
-                     : has_ranges_
-                         ? "no value becomes codes: quadrant-report says why; where conversions "
-                           "cost more than they gain, gains=unit does not count them"
-                         : "no value becomes codes: no range of any is known; quadrant.stats says "
-                           "one, and statistics=FILE those that an instrumented run of the module "
-                           "wrote (quadrant-instrument)");
+    std::string why = "quadrant-report says why";
+    if (is_static()) {
+      why = has_ranges_ ? why +
+                              "; where conversions cost more than they gain, gains=unit does not "
+                              "count them"
+                        : "no range of any is known; quadrant.stats says one, and statistics=FILE "
+                          "those that an instrumented run of the module wrote "
+                          "(quadrant-instrument)";
+    }
+    mlir::emitRemark(graph.function().getLoc(), "no value becomes codes: " + why);
     return;
   }
 }

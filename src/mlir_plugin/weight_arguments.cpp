@@ -75,10 +75,11 @@ std::optional<WeightAxes> find_axes(mlir::FunctionOpInterface function, unsigned
   if (!asked) return std::nullopt;
   const WeightReaders readers = readers_of(function.getArgument(index));
   if (*asked >= 0) return WeightAxes{*asked, readers.axes.contracted};
-  if (!readers.are_there)
+  if (!readers.are_there) {
     why =
-        "no product and no lookup reads it as it is, or transposed; quadrant.weight = 0 says axis "
-        "0";
+        "no product and no lookup reads it as it is, or transposed; quadrant.weight = 0 says "
+        "axis 0";
+  }
   if (!readers.agree) {
     why = "its readers keep scales apart along different axes; quadrant.weight = 0 says axis 0";
   }
@@ -149,7 +150,10 @@ class Signatures {
       if (made) type = *made;
       if (!made) why = std::move(made).error().message;
     }
-    if (!why.empty()) return warn(function, index, why);
+    if (!why.empty()) {
+      warn(function, index, why);
+      return;
+    }
     const mlir::BlockArgument floats = function.getArgument(index);
     row_of_[floats] = rows_.size();
     rows_.push_back({function, floats, type, true, {}, {}, {}});
@@ -183,7 +187,7 @@ class Signatures {
   std::vector<std::span<Row>> by_function() {
     std::vector<std::span<Row>> all;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const bool is_first = i == 0 || rows_[i].function != rows_[i - 1].function;
+      const bool is_first = i == 0 || rows_[i].floats.getOwner() != rows_[i - 1].floats.getOwner();
       if (is_first) all.emplace_back(&rows_[i], 0);
       all.back() = {all.back().data(), all.back().size() + 1};
     }
@@ -358,52 +362,61 @@ bool WeightArguments::is_marked(mlir::BlockArgument argument) const {
          (found_.contains(argument) || function.getArgAttr(argument.getArgNumber(), weight_mark));
 }
 
-void WeightArguments::mark_calls() {
-  forget(module_);  // what somebody else said
-  if (scheme_.options().symmetry == Symmetry::asymmetric) return;
-  const Calls calls(module_);
-  mlir::Builder builder(module_->getContext());
+// Of private functions: all calls pass constants for it, or weights of their own function.
+void WeightArguments::find_weights(mlir::FunctionOpInterface function, const Calls& calls) {
+  if (!calls.are_known(function) || calls.of(function).empty()) return;
   const auto passes_weight = [&](mlir::Operation* call, unsigned operand) {
     const auto argument = llvm::dyn_cast<mlir::BlockArgument>(call->getOperand(operand));
     return argument ? is_marked(argument) : passes_constant(call, operand);
   };
-  const auto find_weights = [&](mlir::FunctionOpInterface function) {
-    if (!calls.are_known(function) || calls.of(function).empty()) return;
-    for (const unsigned weight : weights_of(function)) {
-      if (llvm::all_of(calls.of(function),
-                       [&](mlir::Operation* call) { return passes_weight(call, weight); })) {
-        found_.insert(function.getArgument(weight));
-      }
+  for (const unsigned weight : weights_of(function)) {
+    if (llvm::all_of(calls.of(function),
+                     [&](mlir::Operation* call) { return passes_weight(call, weight); })) {
+      found_.insert(function.getArgument(weight));
     }
-  };
+  }
+}
+
+// Whether calls of the function know more than before.
+bool WeightArguments::say_axes(mlir::FunctionOpInterface function, const Calls& calls) {
+  std::vector<std::int64_t> channels(function.getNumArguments(), -1);
+  std::vector<std::int64_t> contracted(function.getNumArguments(), -1);
+  bool has_any = false;
+  for (unsigned i = 0; i < function.getNumArguments() && !function.isExternal(); ++i) {
+    std::string why;
+    if (!is_marked(function.getArgument(i))) continue;
+    const auto axes = find_axes(function, i, why);
+    if (!axes) continue;
+    channels[i] = axes->channel;
+    contracted[i] = axes->contracted;
+    has_any = true;
+  }
+  if (!has_any) return false;
+  mlir::Builder builder(module_->getContext());
+  const mlir::Attribute of_channels = builder.getDenseI64ArrayAttr(channels);
+  const mlir::Attribute of_contracted = builder.getDenseI64ArrayAttr(contracted);
+  bool is_new = false;
+  for (mlir::Operation* const call : calls.of(function)) {
+    for (const auto& [name, made] : {std::pair(MlirCall::channels, of_channels),
+                                     std::pair(MlirCall::contracted, of_contracted)}) {
+      is_new = is_new || call->getAttr(llvm::StringRef(name)) != made;
+      call->setAttr(llvm::StringRef(name), made);
+    }
+  }
+  return is_new;
+}
+
+void WeightArguments::mark_calls() {
+  forget(module_);  // what somebody else said
+  if (scheme_.options().symmetry == Symmetry::asymmetric) return;
+  const Calls calls(module_);
   // Functions may stand in any order, and hand on what they are given.
   bool is_new = true;
   for (int round = 0; round < most_nested_calls && is_new; ++round) {
     is_new = false;
-    for (mlir::FunctionOpInterface function : functions_of(module_)) {
-      find_weights(function);
-      std::vector<std::int64_t> channels(function.getNumArguments(), -1);
-      std::vector<std::int64_t> contracted(function.getNumArguments(), -1);
-      bool has_any = false;
-      for (unsigned i = 0; i < function.getNumArguments() && !function.isExternal(); ++i) {
-        std::string why;
-        if (!is_marked(function.getArgument(i))) continue;
-        const auto axes = find_axes(function, i, why);
-        if (!axes) continue;
-        channels[i] = axes->channel;
-        contracted[i] = axes->contracted;
-        has_any = true;
-      }
-      if (!has_any) continue;
-      for (mlir::Operation* const call : calls.of(function)) {
-        const auto set = [&](std::string_view name, const std::vector<std::int64_t>& axes) {
-          const mlir::Attribute made = builder.getDenseI64ArrayAttr(axes);
-          is_new = is_new || call->getAttr(llvm::StringRef(name)) != made;
-          call->setAttr(llvm::StringRef(name), made);
-        };
-        set(MlirCall::channels, channels);
-        set(MlirCall::contracted, contracted);
-      }
+    for (const mlir::FunctionOpInterface function : functions_of(module_)) {
+      find_weights(function, calls);
+      is_new = say_axes(function, calls) || is_new;
     }
   }
 }

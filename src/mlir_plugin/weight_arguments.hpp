@@ -8,6 +8,7 @@
 #include <mlir/IR/Operation.h>
 #include <mlir/IR/Value.h>
 
+#include "mlir_plugin/calls.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/support/error.hpp"
 
@@ -35,6 +36,9 @@ class WeightArguments {
   [[nodiscard]] bool is_marked(mlir::BlockArgument argument) const;
 
  private:
+  void find_weights(mlir::FunctionOpInterface function, const Calls& calls);
+  bool say_axes(mlir::FunctionOpInterface function, const Calls& calls);
+
   mlir::Operation* module_;
   WeightOnly scheme_;
   llvm::DenseSet<mlir::Value> found_;  // for which nobody asked

@@ -64,19 +64,23 @@ std::optional<std::vector<std::int64_t>> moved(mlir::OpOperand& use,
                                                const std::vector<std::int64_t>& axes) {
   mlir::Operation& op = *use.getOwner();
   if (use.getOperandNumber() != 0 || op.getNumResults() != 1) return std::nullopt;
+  const auto type = llvm::dyn_cast<mlir::RankedTensorType>(op.getResult(0).getType());
+  if (!type) return std::nullopt;
+  const auto rank = static_cast<std::size_t>(type.getRank());
   const Seen seen = see(op);
-  if (seen.kind == ops::Identity::kind) return axes;
+  // Of which MLIR does not verify the shapes.
+  if (seen.kind == ops::Identity::kind) {
+    return axes.size() == rank ? std::optional(axes) : std::nullopt;
+  }
+  std::vector<std::int64_t> made(rank, -1);
   if (seen.kind == ops::Transpose::kind) {
-    std::vector<std::int64_t> made;
-    for (const std::int64_t axis : seen.attributes.get_or("perm", std::vector<std::int64_t>())) {
-      made.push_back(axes[static_cast<std::size_t>(axis)]);
-    }
+    const auto perm = seen.attributes.get_or("perm", std::vector<std::int64_t>());
+    if (perm.size() != rank || axes.size() != rank) return std::nullopt;
+    for (std::size_t i = 0; i < rank; ++i) made[i] = axes[static_cast<std::size_t>(perm[i])];
     return made;
   }
   const auto to = moved_axes(op);
   if (!to) return std::nullopt;
-  const auto result = llvm::cast<mlir::RankedTensorType>(op.getResult(0).getType());
-  std::vector<std::int64_t> made(static_cast<std::size_t>(result.getRank()), -1);
   for (std::size_t i = 0; i < to->size(); ++i) {
     if ((*to)[i] >= 0) made[static_cast<std::size_t>((*to)[i])] = axes[i];
   }
@@ -103,6 +107,20 @@ bool is_multiplied(mlir::OpOperand& use) {
   return use.getOperandNumber() != 1 || is_constant(op.getOperand(0));
 }
 
+// One that sees the weight with its axes as `axes` are.
+void add_reader(WeightReaders& found, const WeightAxes& seen, const std::vector<std::int64_t>& axes,
+                bool is_multiplied) {
+  const auto own_axis = [&](std::int64_t axis) {
+    return axis < 0 ? -1 : axes[static_cast<std::size_t>(axis)];
+  };
+  const WeightAxes here{own_axis(seen.channel), own_axis(seen.contracted)};
+  if (!found.are_there) found.axes = here;
+  found.multiply_by_it = found.multiply_by_it && !is_multiplied;
+  found.agree = found.agree && found.axes.channel == here.channel;
+  if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
+  found.are_there = true;
+}
+
 }  // namespace
 
 bool is_weight_type(mlir::RankedTensorType type) {
@@ -122,26 +140,12 @@ WeightReaders readers_of(mlir::Value weight) {
     open.pop_back();
     for (mlir::OpOperand& use : value.getUses()) {
       if (auto next = moved(use, axes)) {
-        // MLIR does not verify all shapes.
-        const auto made =
-            llvm::cast<mlir::RankedTensorType>(use.getOwner()->getResult(0).getType());
-        if (made.getRank() != static_cast<std::int64_t>(next->size())) continue;
         open.emplace_back(use.getOwner()->getResult(0), *std::move(next));
         continue;
       }
       mlir::Operation* const parent = use.getOwner()->getParentOp();
       if (looks_up(parent) && !tables.insert(parent).second) continue;  // it is one reader
-      const auto seen = axes_of(use);
-      if (!seen) continue;
-      const auto own_axis = [&, &known = axes](std::int64_t axis) {
-        return axis < 0 ? -1 : known[static_cast<std::size_t>(axis)];
-      };
-      const WeightAxes here{own_axis(seen->channel), own_axis(seen->contracted)};
-      if (!found.are_there) found.axes = here;
-      found.multiply_by_it = found.multiply_by_it && !is_multiplied(use);
-      found.agree = found.agree && found.axes.channel == here.channel;
-      if (found.axes.contracted != here.contracted) found.axes.contracted = -1;
-      found.are_there = true;
+      if (const auto seen = axes_of(use)) add_reader(found, *seen, axes, is_multiplied(use));
     }
   }
   return found;
