@@ -132,16 +132,16 @@ Schema rule_schema(const SchemeTable& known) {
 
 }  // namespace
 
-std::string print_recipe_schema(const SchemeTable& known) {
+std::string print_recipe_schema(const SchemeTable& schemes) {
   const Schema text{{"type", "string"}};
-  Schema schemes{
+  Schema choices{
       {"type", "object"},
       {"description", "What the run chooses from, wherever no rule says otherwise"},
       {"propertyNames",
        {{"pattern", "^[A-Za-z0-9_.-]+$"}, {"maxLength", 100}, {"not", {{"const", "float"}}}}},
-      {"additionalProperties", scheme_choices(known)},
+      {"additionalProperties", scheme_choices(schemes)},
       {"maxProperties", most_choices}};
-  Schema rules = list_of(rule_schema(known));
+  Schema rules = list_of(rule_schema(schemes));
   rules["maxItems"] = most_rules;
   rules["description"] = "The last rule that matches decides";
   const auto texts = [&](const char* description) {
@@ -153,7 +153,7 @@ std::string print_recipe_schema(const SchemeTable& known) {
       object_of({{"format", {{"const", recipe_format}}},
                  {"version", {{"const", recipe_version}}},
                  {"description", text},
-                 {"schemes", std::move(schemes)},
+                 {"schemes", std::move(choices)},
                  {"rules", std::move(rules)},
                  {"model", schema_of(recipe_model_options())},
                  {"gain", enumeration(recipe_gains())},
