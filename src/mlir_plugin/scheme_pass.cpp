@@ -159,13 +159,12 @@ void SchemePass::remark_nothing(FunctionGraph& graph) const {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     if (!could_become_codes({index})) continue;
     std::string why = "quadrant-report says why";
-    if (is_static()) {
-      why = has_ranges_ ? why +
-                              "; where conversions cost more than they gain, gains=unit does not "
-                              "count them"
-                        : "no range of any is known; quadrant.stats says one, and statistics=FILE "
-                          "those that an instrumented run of the module wrote "
-                          "(quadrant-instrument)";
+    if (is_static() && has_ranges_) {
+      why += "; where conversions cost more than they gain, gains=unit does not count them";
+    } else if (is_static()) {
+      why =
+          "no range of any is known; quadrant.stats says one, and statistics=FILE those that an "
+          "instrumented run of the module wrote (quadrant-instrument)";
     }
     mlir::emitRemark(graph.function().getLoc(), "no value becomes codes: " + why);
     return;
