@@ -345,13 +345,10 @@ bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::
 bool take_constants_in(mlir::Operation* module, const PrivateCopies& copies) {
   const Calls calls(module);
   bool takes = false;
-  for (mlir::Region& region : module->getRegions()) {
-    for (auto function : region.getOps<mlir::FunctionOpInterface>()) {
-      const bool is_taken_into =
-          calls.are_known(function) && !function.isExternal() && !calls.of(function).empty();
-      if (!is_taken_into) continue;
-      takes = take_constants_in(function, calls.of(function), copies) || takes;
-    }
+  for (mlir::FunctionOpInterface function : functions_of(module)) {
+    const llvm::ArrayRef<mlir::Operation*> all = calls.of(function);
+    if (!calls.are_known(function) || all.empty() || function.isExternal()) continue;
+    takes = take_constants_in(function, all, copies) || takes;
   }
   return takes;
 }
