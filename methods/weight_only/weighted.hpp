@@ -1,9 +1,9 @@
 // What weight-only needs to know of an operation that computes sums of products with weights.
 #pragma once
 
+#include <boost/container/static_vector.hpp>
 #include <cstdint>
 #include <optional>
-#include <vector>
 
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/engine/phases/rewriting.hpp"
@@ -32,7 +32,7 @@ struct Bias {
 };
 
 struct Weighted {
-  std::vector<Weight> weights;
+  boost::container::static_vector<Weight, 2> weights;  ///< asked of every node: without allocation
   std::optional<Bias> bias;
 };
 

@@ -17,9 +17,10 @@ and Ctrl-C ends them. What the library refuses is an `Error`; warnings are `Quad
 from __future__ import annotations
 
 import json
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import _quadrant, scheme
+from . import _quadrant
 from ._errors import Error, QuadrantWarning
 from ._measure import Comparison, Diagnosis, Optimized, calibrate, compare, diagnose, optimize, run, sensitivity
 from ._model import Model, Port, Weights, Written, read
@@ -28,6 +29,9 @@ from ._pareto import Pareto, ParetoPoint, pareto
 from ._quantize import Report, Result, convert, quantize
 from ._runtime import Runs, Runtime
 from ._statistics import Statistics
+
+if TYPE_CHECKING:
+    from . import scheme
 
 __version__: str = _quadrant.version
 
@@ -93,5 +97,16 @@ __all__ = [
 
 # In messages and documentation things are called as users call them.
 for _name in __all__:
-    if isinstance(globals()[_name], type):
+    if isinstance(globals().get(_name), type):
         globals()[_name].__module__ = __name__
+
+if not TYPE_CHECKING:  # for which a module with a __getattr__ has everything
+
+    def __getattr__(name: str) -> Any:
+        if name == "scheme":  # which needs numpy: loaded by who uses it
+            return import_module(".scheme", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -18,9 +18,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import numpy as np
-
 from ._errors import Error
+from ._numpy import is_bool
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -113,13 +112,13 @@ def instance(of: type, takes: str) -> Rule:
 
 
 def _no_bool(given: Any) -> Any:
-    if isinstance(given, (bool, np.bool_)):
+    if is_bool(given):
         raise TypeError
     return given
 
 
 def _flag(given: Any) -> bool:
-    if not isinstance(given, (bool, np.bool_)):
+    if not is_bool(given):
         raise TypeError
     return bool(given)
 
@@ -224,7 +223,7 @@ RULES = {
 
 def option_text(name: str, given: object) -> str:
     """An option of a scheme, as the library reads it."""
-    if isinstance(given, (bool, np.bool_)):
+    if is_bool(given):
         return "true" if given else "false"
     is_list = isinstance(given, (list, tuple))
     parts: Iterable[Any] = given if is_list else [given]  # type: ignore[assignment]

@@ -5,14 +5,17 @@ They cross the border as ``(element, shape, bytes)``: the library's name of the 
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any
 
 from ._errors import Error
+from ._numpy import np
 
-Array = npt.NDArray[Any]
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+else:
+    Array = Any
 Packed = tuple[str, list[int], Array]
 
 # Names of the types in numpy, or in the package ml_dtypes.

@@ -10,10 +10,10 @@ import numpy as np
 
 from . import _quadrant
 from ._arguments import TEXT, Rule, checked, instance, or_none, whole
-from ._arrays import Array, packed, unpacked
+from ._arrays import Array, element_of, packed, unpacked
 from ._declare import Quantization, QuantizationConstraint, op_class
 from ._errors import Error
-from ._op import DTYPE, INTEGER, Op, QuantizedType, element_of, handle_of, packed_codes
+from ._op import DTYPE, INTEGER, Op, QuantizedType, handle_of, packed_codes
 from ._samples import near
 from ._states import STATES, Quantizable, QuantizationState, Quantized, ToQuantize, Unquantized, reason_of
 

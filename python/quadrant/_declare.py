@@ -248,7 +248,7 @@ def register_dequantizer(*, quantization_method: type[Quantization]) -> Callable
     def register(function: _Function) -> _Function:
         if not callable(function):
             raise TypeError(f"a dequantizer is a function of a value and a context, and not {function!r}")
-        quantization_method._dequantizer = staticmethod(function)  # type: ignore[assignment]
+        quantization_method._dequantizer = staticmethod(function)  # type: ignore[assignment, unused-ignore]
         return function
 
     return register

@@ -292,8 +292,10 @@ class Optimized:
     """
 
     def __init__(self, found: _quadrant.OptimizeOutcome, settings: Settings) -> None:
-        names = "settings optimizations excluded sqnr_db fitted_sqnr_db held_back_sqnr_db points_lost weights"
-        names = (*names.split(), "quantized_weights", "seconds")
+        names = (
+            *("settings", "optimizations", "excluded", "sqnr_db", "fitted_sqnr_db", "held_back_sqnr_db"),
+            *("points_lost", "weights", "quantized_weights", "seconds"),
+        )
         self.attempts = [{name: getattr(attempt, name) for name in names} for attempt in found.attempts]
         self.best = found.best
         self.is_good_enough = found.is_good_enough

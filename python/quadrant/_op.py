@@ -142,7 +142,7 @@ class QuantizedType:
 
     @property
     def block_size(self) -> int:
-        return self._said.get("block_size", 0)
+        return int(self._said.get("block_size", 0))
 
     @property
     def range(self) -> tuple[int, int] | None:

@@ -7,11 +7,10 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from . import _quadrant
 from ._arrays import Packed, dtype_name, fitted, packed
 from ._errors import Error
+from ._numpy import np
 from ._session import Settings
 
 # A sample: an array for each input, by name.

@@ -21,9 +21,9 @@ std::vector<float> floats_of(nb::handle array) {
 
 }  // namespace
 
-nb::tuple encode(Session& session, nb::handle array, const std::string& format, std::int64_t axis,
-                 std::int64_t block_axis, std::optional<nb::object> table,
-                 const WeightMoments* moments, const std::string& rounding) {
+EncodedArray encode(Session& session, nb::handle array, const std::string& format,
+                    std::int64_t axis, std::int64_t block_axis, std::optional<nb::object> table,
+                    const WeightMoments* moments, const std::string& rounding) {
   const Constant real = to_tensor(array).to_constant();
   const NumberFormat parsed = value_of(parse_number_format(format, {axis, block_axis}));
   std::vector<float> values;
@@ -41,8 +41,8 @@ nb::tuple encode(Session& session, nb::handle array, const std::string& format, 
         }
         return made;
       });
-  return nb::make_tuple(to_python(encoded.codes, value_of(encoded.codes.read())),
-                        CodesType{encoded.quantization});
+  return EncodedArray(nb::make_tuple(to_python(encoded.codes, value_of(encoded.codes.read())),
+                                     CodesType{encoded.quantization}));
 }
 
 Array decode(nb::handle codes, const CodesType& type) {

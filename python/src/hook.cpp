@@ -195,8 +195,8 @@ std::vector<std::pair<Node, std::uint32_t>> Node::users() const {
   return all;
 }
 
-nb::dict Node::attributes() const {
-  nb::dict all;
+Dict Node::attributes() const {
+  Dict all;
   const auto* const own = dynamic_cast<const Graph*>(&graph());
   if (own == nullptr) return all;
   for (const auto& [name, value] : own->attributes(value_.node)) {
@@ -348,7 +348,7 @@ void Hook::set_operand(const Node& user, std::uint32_t operand, const Node& valu
 
 Node Hook::emit(std::string_view kind, const std::vector<std::optional<Node>>& operands,
                 std::string name, std::string_view element, const Extents& shape,
-                const std::optional<CodesType>& type, const nb::dict& attributes) {
+                const std::optional<CodesType>& type, const Dict& attributes) {
   if (kind.empty() || kind == ops::Constant::kind || kind == ops::Input::kind ||
       kind == ops::Output::kind) {
     refuse_call("operations are emitted, and not '" + std::string(kind) + "'");
@@ -418,8 +418,8 @@ CodesType uniform(const std::string& storage, const std::string& expressed,
   return {std::make_shared<const UniformType>(std::move(made))};
 }
 
-nb::dict describe(const CodesType& type) {
-  nb::dict made;
+Dict describe(const CodesType& type) {
+  Dict made;
   made["format"] = to_string(type.quantization);
   made["storage"] = std::string(to_string(type.quantization.storage()));
   made["expressed"] = std::string(to_string(type.quantization.expressed()));

@@ -55,7 +55,7 @@ class Node {
   [[nodiscard]] std::vector<Node> results() const;
   /// `(user, operand)` for each that reads the value.
   [[nodiscard]] std::vector<std::pair<Node, std::uint32_t>> users() const;
-  [[nodiscard]] nb::dict attributes() const;
+  [[nodiscard]] Dict attributes() const;
   /// None for what is no constant.
   [[nodiscard]] nb::object contents() const;
   /// None for what are no codes.
@@ -123,7 +123,7 @@ class Hook : public std::enable_shared_from_this<Hook> {
   void set_operand(const Node& user, std::uint32_t operand, const Node& value);
   [[nodiscard]] Node emit(std::string_view kind, const std::vector<std::optional<Node>>& operands,
                           std::string name, std::string_view element, const Extents& shape,
-                          const std::optional<CodesType>& type, const nb::dict& attributes);
+                          const std::optional<CodesType>& type, const Dict& attributes);
   [[nodiscard]] Node emit_constant(std::string name, nb::handle array,
                                    const std::optional<CodesType>& type);
   void take_place(const Node& of, const Node& made, std::string_view suffix);
@@ -150,6 +150,6 @@ void check_kind(std::string_view kind, const GraphView& graph);
                                 std::optional<nb::object> zero_points);
 /// What `uniform` was given; for types that are not uniform `format` and dtypes, and the range of
 /// codes that are integers.
-[[nodiscard]] nb::dict describe(const CodesType& type);
+[[nodiscard]] Dict describe(const CodesType& type);
 
 }  // namespace quadrant::python

@@ -37,7 +37,8 @@ void bind_schemes(nb::module_& m) {
       .def("results", &Node::results)
       .def("users", &Node::users)
       .def("attributes", &Node::attributes)
-      .def("contents", &Node::contents)
+      .def("contents", &Node::contents,
+           nb::sig("def contents(self) -> tuple[str, list[int], Any] | None"))
       .def("codes_type", &Node::codes_type);
 
   nb::class_<Hook>(m, "Hook")
@@ -49,12 +50,13 @@ void bind_schemes(nb::module_& m) {
       .def("benefit", &Hook::benefit)
       .def("produce", &Hook::produce)
       .def("refuse", &Hook::refuse)
-      .def("form", &Hook::form)
+      .def("form", &Hook::form, nb::sig("def form(self, value: Node, /) -> Any"))
       .def("read", &Hook::read)
       .def("offer", &Hook::offer)
       .def("offer_requests", &Hook::offer_requests)
       .def("keep", &Hook::keep)
-      .def("kept", &Hook::kept)
+      .def("kept", &Hook::kept,
+           nb::sig("def kept(self, index: int, /) -> tuple[str, list[int], Any] | None"))
       .def("set_type", &Hook::set_type)
       .def("set_constant", &Hook::set_constant)
       .def("set_operand", &Hook::set_operand)

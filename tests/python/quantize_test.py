@@ -7,6 +7,8 @@ import json
 import logging
 import pathlib
 import re
+import subprocess
+import sys
 import unittest
 import warnings
 
@@ -36,6 +38,16 @@ class SameBytesTest(PackageTest):
     def test_weights_of_8_bits(self):
         self.check(DIGITS, ["--scheme", "weight-only"], qd.quantize(DIGITS, "weight-only"))
         self.check(TRANSFORMER, ["--preset", "int8"], qd.quantize(TRANSFORMER, preset="int8"))
+
+    def test_numpy_is_not_loaded_for_it(self):
+        program = """
+import sys
+import quadrant as qd
+qd.quantize(sys.argv[1], "weight-only", bits=4).save(sys.argv[2])
+assert "numpy" not in sys.modules, "numpy"
+assert qd.scheme.quantise_graph and "numpy" in sys.modules, "qd.scheme"
+"""
+        subprocess.run([sys.executable, "-c", program, DIGITS, self.path("small.onnx")], check=True, timeout=600)
 
     def test_options_and_patterns(self):
         self.check(
