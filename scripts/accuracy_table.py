@@ -178,6 +178,19 @@ def sqnr(before, after):
     return worst
 
 
+def difference(before, ones, others):
+    """By how many dB `ones` are nearer to `before` than `others`, and its standard error, by the jackknife over samples
+    (Efron and Stein, The jackknife estimate of variance, 1981)."""
+    def without(outputs, i):
+        return {name: arrays[:i] + arrays[i + 1:] for name, arrays in outputs.items()}
+
+    count = len(next(iter(before.values())))
+    each = np.array([sqnr(without(before, i), without(ones, i)) - sqnr(without(before, i), without(others, i))
+                     for i in range(count)])
+    error = np.sqrt((count - 1) / count * np.sum((each - each.mean()) ** 2)) if count > 1 else np.inf
+    return sqnr(before, ones) - sqnr(before, others), error
+
+
 def top1(samples, outputs):
     if samples.labels is None:
         return "-"

@@ -16,7 +16,7 @@ import tempfile
 
 import numpy as np
 
-from accuracy_table import run, samples_of, session_of, sqnr
+from accuracy_table import difference, run, samples_of, session_of, sqnr
 from model_table import ROOT, add_arguments, float_models, markdown_table, replace_between
 
 PAGE = ROOT / "docs" / "budgets.md"
@@ -28,7 +28,7 @@ SAMPLES = 128  # at most
 POSITIONS = 2048  # of tokens, at most: each is a prediction
 WINDOWS = 32  # of each picture, for models of small pictures
 SMALL = 64 * 64  # pixels
-HEADER = ("model", "target", "bits", "left", "uniform", "lowest error first", "greedy", "search")
+HEADER = ("model", "target", "bits", "left", "uniform", "lowest error first", "greedy", "search", "behind")
 
 
 def most_feeds(feed):
@@ -69,15 +69,18 @@ def windows_of(session):
     return WINDOWS if np.prod(extents, dtype=np.int64) <= 3 * SMALL else 4
 
 
-def figure(document, target, floats, feeds):
-    return sqnr(floats, run(session_of(target), feeds)) if document else None
-
-
 def show(decibels, best):
     if decibels is None:
         return "-"
     text = f"{decibels:.2f}"
     return f"**{text}**" if decibels == best else text
+
+
+def behind(floats, outputs):
+    """By how much the search is behind the best of the others, and how sure that is; nothing where it is not."""
+    others = [found for rule, found in outputs.items() if rule != "search" and found is not None]
+    decibels, error = difference(floats, outputs["search"], max(others, key=lambda found: sqnr(floats, found)))
+    return f"{-decibels:.2f} ± {error:.2f}" if decibels < 0 else ""
 
 
 def measure(options, model, folder):
@@ -89,31 +92,34 @@ def measure(options, model, folder):
         np.savez(data / f"{i:03}.npz", **feed)
     floats = run(session, unseen)
     target = folder / model.name
+
+    def outputs_of(*settings):
+        document = quantize(options.command, model, target, *settings)
+        return document, run(session_of(target), unseen) if document else None
+
     sizes = {}
     for block, settings in UNIFORM.items():
-        document = quantize(options.command, model, target, *settings)
-        sizes[f"4 bits, blocks of {block}"] = (document["written"]["model_bytes"],
-                                               figure(document, target, floats, unseen))
+        document, outputs = outputs_of(*settings)
+        sizes[f"4 bits, blocks of {block}"] = (document["written"]["model_bytes"], outputs)
     document = quantize(options.command, model, target)
     middle = (sizes["4 bits, blocks of 16"][0] + document["written"]["model_bytes"]) // 2
     sizes["between 4 and 8 bits"] = (middle, None)
     for name, (size, uniform) in sizes.items():
-        found = {}
+        outputs = {}
         for rule in RULES:
             if rule == "uniform" and uniform is not None:
-                found[rule] = (None, uniform)
+                outputs[rule] = uniform
                 continue
             extra = ("--budget-rounds", str(options.rounds), "--measure", options.measure)
-            document = quantize(options.command, model, target, "--target-size", str(size),
-                                "--data", str(data), "--budget-rule", rule, *extra)
-            found[rule] = (document, figure(document, target, floats, unseen))
-        budget = found["search"][0]["budget"]
-        best = max(value for _, value in found.values() if value is not None)
+            document, outputs[rule] = outputs_of("--target-size", str(size), "--data", str(data), "--budget-rule", rule, *extra)
+        budget = document["budget"]  # of the search, which is the last one
+        figures = {rule: found and sqnr(floats, found) for rule, found in outputs.items()}
+        best = max(value for value in figures.values() if value is not None)
         left = f"{budget['unused']:.2%}"
         if budget["unused"] > 0.01:
             left += " (none fits)" if budget["refused_upgrades"] == 0 else " (no gain)"
         yield (model.stem, f"{name}, {size / 1e3:.1f} kB", f"{budget['bits']:.2f}", left,
-               *(show(found[rule][1], best) for rule in RULES))
+               *(show(figures[rule], best) for rule in RULES), behind(floats, outputs))
 
 
 def main():
