@@ -21,6 +21,9 @@ Attributes::Attributes(std::vector<Entry> entries) : entries_(std::move(entries)
 
 bool operator==(const Attributes& a, const Attributes& b) { return a.entries_ == b.entries_; }
 
+bool Attributes::empty() const noexcept { return entries_.empty(); }
+std::size_t Attributes::size() const noexcept { return entries_.size(); }
+
 const Attribute* Attributes::find(std::string_view name) const noexcept {
   const auto found = std::ranges::find(entries_, name, &Entry::first);
   return found == entries_.end() ? nullptr : &found->second;

@@ -66,6 +66,14 @@ Constant Constant::from_shared(ElementType element, Shape shape, ConstantBytes b
   return Constant(std::move(data));
 }
 
+Constant Constant::from_bytes(ElementType element, Shape shape, std::vector<std::byte> bytes) {
+  return from_vector(element, std::move(shape), std::move(bytes));
+}
+
+Constant Constant::copied(ElementType element, Shape shape, std::span<const std::byte> bytes) {
+  return from_bytes(element, std::move(shape), {bytes.begin(), bytes.end()});
+}
+
 Constant Constant::deferred(ElementType element, Shape shape,
                             std::shared_ptr<const ConstantSource> source) {
   QUADRANT_ASSERT(source != nullptr && shape.element_count().has_value());

@@ -7,6 +7,20 @@
 
 namespace quadrant::inline v0 {
 
+Expected<void> Capabilities::can_hold(const TensorType& /*type*/) const { return {}; }
+
+Expected<void> Capabilities::can_emit(std::string_view /*kind*/,
+                                      std::span<const TensorType> /*operands*/,
+                                      const TensorType& /*result*/) const {
+  return {};
+}
+
+std::vector<std::vector<Value>> Capabilities::of_one_type() const { return {}; }
+
+Expected<void> Capabilities::check_view() const { return {}; }
+
+Expected<void> GraphRewriter::erase(NodeId /*node*/) { return {}; }
+
 Expected<void> GraphRewriter::replace_uses(Value from, Value to, NodeId except) {
   const auto uses = view().uses(from.node);
   const std::vector<Use> readers(uses.begin(), uses.end());  // editing moves them

@@ -21,6 +21,13 @@ const Constant* NodeRef::operand_constant(std::size_t index) const noexcept {
   return value.is_absent() ? nullptr : graph->constant(value.node);
 }
 
+ValueNumbering::ValueNumbering(const GraphView& graph) : first_(graph.index_bound() + 1, 0) {
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    first_[i + 1] = first_[i] + (node.is_valid() ? graph.result_count(node) : 0);
+  }
+}
+
 std::string_view label(const GraphView& graph, NodeId node) noexcept {
   if (!graph.name(node).empty()) return graph.name(node);
   if (graph.result_count(node) > 0) return graph.value_name({node, 0});

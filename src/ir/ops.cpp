@@ -98,6 +98,8 @@ std::vector<std::int64_t> Transpose::perm() const {
   return perm;
 }
 
+bool Reshape::allow_zero() const { return node.attribute_or<std::int64_t>("allowzero", 0) != 0; }
+
 std::optional<std::vector<std::int64_t>> Reshape::request(const Shape& wanted) {
   constexpr std::int64_t whatever_is_left = -1;
   const auto extents = wanted.extents();
@@ -181,6 +183,9 @@ std::optional<Einsum::Equation> Einsum::equation() const {
   return equation ? *std::move(equation) : std::nullopt;
 }
 
+bool Gemm::trans_a() const { return node.attribute_or<std::int64_t>("transA", 0) != 0; }
+bool Gemm::trans_b() const { return node.attribute_or<std::int64_t>("transB", 0) != 0; }
+
 std::optional<std::int64_t> FakeQuantize::levels() const {
   const auto levels = node.attribute_or<std::int64_t>("levels", 0);
   return levels < 2 ? std::nullopt : std::optional(levels);
@@ -229,6 +234,10 @@ Expected<Shape> FakeQuantize::aligned(const Shape& bound, const Shape& x) const 
               fmt::format("a bound of shape [{}] does not broadcast to [{}]", to_string(bound),
                           to_string(x)));
 }
+
+std::string StatsRef::key() const { return node.attribute_or<std::string>("stats_key", {}); }
+
+std::string CoupledRef::key() const { return node.attribute_or<std::string>("coupled_key", {}); }
 
 }  // namespace ops
 }  // namespace quadrant::inline v0

@@ -2,11 +2,26 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 namespace quadrant::inline v0 {
 
+Shape::Shape(std::initializer_list<Extent> extents) : ranked_(true), extents_(extents) {}
+
+Shape::Shape(const std::vector<std::int64_t>& extents)
+    : ranked_(true), extents_(extents.begin(), extents.end()) {}
+
 bool Shape::is_static() const noexcept {
   return ranked_ && std::ranges::all_of(extents_, &Extent::is_known);
+}
+
+std::span<const Extent> Shape::extents() const noexcept { return extents_; }
+
+std::span<const std::int64_t> Shape::known_extents() const noexcept {
+  QUADRANT_ASSERT(is_static());
+  // An Extent is its count and nothing else.
+  static_assert(std::is_standard_layout_v<Extent> && sizeof(Extent) == sizeof(std::int64_t));
+  return {reinterpret_cast<const std::int64_t*>(extents_.data()), extents_.size()};  // NOLINT
 }
 
 std::optional<std::int64_t> Shape::element_count() const noexcept {

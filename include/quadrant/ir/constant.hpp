@@ -195,15 +195,12 @@ class Constant {
   }
   /// Owns `bytes`.
   [[nodiscard]] static Constant from_bytes(ElementType element, Shape shape,
-                                           std::vector<std::byte> bytes) {
-    return from_vector(element, std::move(shape), std::move(bytes));
-  }
+                                           std::vector<std::byte> bytes);
   /// Copies `values`; `T` must have the element's width.
   template <class T>
   [[nodiscard]] static Constant from_values(ElementType element, Shape shape,
                                             std::span<const T> values) {
-    const auto bytes = std::as_bytes(values);
-    return from_bytes(element, std::move(shape), {bytes.begin(), bytes.end()});
+    return copied(element, std::move(shape), std::as_bytes(values));
   }
   /// Reads from `source` on demand, tensor by tensor, while the result is written.
   [[nodiscard]] static Constant deferred(ElementType element, Shape shape,
@@ -242,6 +239,7 @@ class Constant {
 
  private:
   struct Data;
+  static Constant copied(ElementType element, Shape shape, std::span<const std::byte> bytes);
   explicit Constant(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   std::shared_ptr<const Data> data_;
 };

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
-#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/error.hpp"
@@ -49,30 +48,30 @@ class Capabilities {
   virtual ~Capabilities() = default;
 
   /// Whether a value may have this type.
-  [[nodiscard]] virtual Expected<void> can_hold(const TensorType& /*type*/) const { return {}; }
+  [[nodiscard]] virtual Expected<void> can_hold(const TensorType& type) const;
   /// Whether an operation of `kind`, one of `emitted_ops`, may read values of these types and make
   /// one of type `result`: `quantize` and `dequantize` are asked about, and, where weight_only
   /// would put scales behind sums, `storage_cast`, `multiply` and `add`.
-  [[nodiscard]] virtual Expected<void> can_emit(std::string_view /*kind*/,
-                                                std::span<const TensorType> /*operands*/,
-                                                const TensorType& /*result*/) const {
-    return {};
-  }
+  [[nodiscard]] virtual Expected<void> can_emit(std::string_view kind,
+                                                std::span<const TensorType> operands,
+                                                const TensorType& result) const;
   /// Values of the graph that have one type, now and later, group by group: what a loop starts
   /// with, its state, the next state and its result. Groups that share a value are one. Phase 3
   /// quantizes all of a group in one form, or none of it: none where two are weights; where one
   /// came quantized, the group is a coupling like any other. Phase 4 refuses where scales come to
   /// differ all the same. `verify` checks groups. None, unless this is overridden.
-  [[nodiscard]] virtual std::vector<std::vector<Value>> of_one_type() const { return {}; }
+  [[nodiscard]] virtual std::vector<std::vector<Value>> of_one_type() const;
   /// Whether the view says what the IR says, of one that keeps rows of its own beside it:
   /// `invalid_model`, with the first difference. `verify` asks this. It does, unless this is
   /// overridden.
-  [[nodiscard]] virtual Expected<void> check_view() const { return {}; }
+  [[nodiscard]] virtual Expected<void> check_view() const;
 
  protected:
   Capabilities(const Capabilities&) = default;
   Capabilities& operator=(const Capabilities&) = default;
 };
+
+struct NumberFormat;  // quadrant/ir/number_format.hpp
 
 /// Values of a static shape in a format whose numbers are not known yet, which takes no memory for
 /// them: scales are 1, zero points, other offsets and tables 0. The format has the shape's axes.
@@ -110,7 +109,7 @@ class GraphRewriter {
   [[nodiscard]] virtual Expected<void> set_value_name(Value value, std::string name) = 0;
   /// Removes a node without uses. The default leaves it, for an IR that eliminates dead code
   /// itself.
-  [[nodiscard]] virtual Expected<void> erase(NodeId /*node*/) { return {}; }
+  [[nodiscard]] virtual Expected<void> erase(NodeId node);
 
   /// Every use of `from`, except by `except`, becomes a use of `to`.
   [[nodiscard]] Expected<void> replace_uses(Value from, Value to, NodeId except = {});

@@ -65,8 +65,8 @@ class Attributes {
 
   [[nodiscard]] auto begin() const noexcept { return entries_.begin(); }
   [[nodiscard]] auto end() const noexcept { return entries_.end(); }
-  [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  [[nodiscard]] bool empty() const noexcept;
+  [[nodiscard]] std::size_t size() const noexcept;
 
   friend bool operator==(const Attributes& a, const Attributes& b);
 
@@ -210,12 +210,7 @@ namespace quadrant::inline v0 {
 /// Numbers the values of a graph from 0. Valid until the graph is edited.
 class ValueNumbering {
  public:
-  explicit ValueNumbering(const GraphView& graph) : first_(graph.index_bound() + 1, 0) {
-    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-      const NodeId node = graph.node_at(i);
-      first_[i + 1] = first_[i] + (node.is_valid() ? graph.result_count(node) : 0);
-    }
-  }
+  explicit ValueNumbering(const GraphView& graph);
   [[nodiscard]] std::uint32_t operator()(Value value) const noexcept {
     return first_[value.node.index] + value.result;
   }

@@ -1,7 +1,6 @@
 // Operations of graphs as typed views, and what fake quantizations say of one channel or of all.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -92,9 +91,7 @@ struct Transpose {
 struct Reshape {
   static constexpr std::string_view kind = "reshape";
   NodeRef node;
-  [[nodiscard]] bool allow_zero() const {
-    return node.attribute_or<std::int64_t>("allowzero", 0) != 0;
-  }
+  [[nodiscard]] bool allow_zero() const;
   /// What to ask for where a result of this shape is wanted: its extents, and -1 for the one that
   /// is open. Empty where several are, or the rank is.
   [[nodiscard]] static std::optional<std::vector<std::int64_t>> request(const Shape& wanted);
@@ -231,8 +228,8 @@ struct MatMul {
 struct Gemm {
   static constexpr std::string_view kind = "gemm";
   NodeRef node;
-  [[nodiscard]] bool trans_a() const { return node.attribute_or<std::int64_t>("transA", 0) != 0; }
-  [[nodiscard]] bool trans_b() const { return node.attribute_or<std::int64_t>("transB", 0) != 0; }
+  [[nodiscard]] bool trans_a() const;
+  [[nodiscard]] bool trans_b() const;
 };
 
 /// Operands: X `[N, C, spatial...]`, W `[M, C / group, kernel...]`, optional B `[M]`.
@@ -410,7 +407,7 @@ struct StatsRef {
   static constexpr std::string_view kind = "stats_ref";
   NodeRef node;
   /// Empty where the attribute is missing or no string.
-  [[nodiscard]] std::string key() const { return node.attribute_or<std::string>("stats_key", {}); }
+  [[nodiscard]] std::string key() const;
 };
 
 /// Points of the same key must not be quantized differently (MLIR's coupled_ref). Operand: X,
@@ -419,9 +416,7 @@ struct CoupledRef {
   static constexpr std::string_view kind = "coupled_ref";
   NodeRef node;
   /// Empty where the attribute is missing or no string.
-  [[nodiscard]] std::string key() const {
-    return node.attribute_or<std::string>("coupled_key", {});
-  }
+  [[nodiscard]] std::string key() const;
 };
 
 }  // namespace ops
@@ -436,7 +431,7 @@ template <std::size_t size>
 struct KindName {
   // A literal becomes a template's argument: no explicit.
   consteval KindName(const char (&text)[size]) {  // NOLINT
-    std::copy_n(text, size, characters.begin());
+    for (std::size_t i = 0; i < size; ++i) characters[i] = text[i];
   }
   std::array<char, size> characters{};
 };

@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "quadrant/support/error.hpp"
@@ -78,10 +78,9 @@ class Extent {
 class Shape {
  public:
   Shape() = default;  ///< rank unknown
-  Shape(std::initializer_list<Extent> extents) : ranked_(true), extents_(extents) {}
+  Shape(std::initializer_list<Extent> extents);
   explicit Shape(std::vector<Extent> extents) : ranked_(true), extents_(std::move(extents)) {}
-  explicit Shape(const std::vector<std::int64_t>& extents)
-      : ranked_(true), extents_(extents.begin(), extents.end()) {}
+  explicit Shape(const std::vector<std::int64_t>& extents);
   /// Of rank 0: a single element.
   [[nodiscard]] static Shape scalar() { return Shape(std::vector<Extent>{}); }
 
@@ -95,14 +94,9 @@ class Shape {
   [[nodiscard]] Extent operator[](std::int64_t axis) const noexcept {
     return extents_[static_cast<std::size_t>(axis)];
   }
-  [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
+  [[nodiscard]] std::span<const Extent> extents() const noexcept;
   /// The extents of a static shape as integers: ask `is_static` first.
-  [[nodiscard]] std::span<const std::int64_t> known_extents() const noexcept {
-    QUADRANT_ASSERT(is_static());
-    // An Extent is its count and nothing else.
-    static_assert(std::is_standard_layout_v<Extent> && sizeof(Extent) == sizeof(std::int64_t));
-    return {reinterpret_cast<const std::int64_t*>(extents_.data()), extents_.size()};  // NOLINT
-  }
+  [[nodiscard]] std::span<const std::int64_t> known_extents() const noexcept;
 
   /// Product of the extents; empty when one is unknown or the product leaves 63 bits.
   [[nodiscard]] std::optional<std::int64_t> element_count() const noexcept;

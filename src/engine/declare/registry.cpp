@@ -4,11 +4,33 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
+
+struct Registry::Contents {
+  struct StringHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  struct OfRows {
+    bool (*holds)(const Operation& row);
+    std::unique_ptr<QuantizationMethod> method;
+  };
+  std::unique_ptr<const Scheme> scheme;
+  std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash, std::equal_to<>>
+      methods;
+  std::vector<OfRows> of_rows;
+};
 
 Expected<Registry> Registry::join(std::span<const Registry> registries) {
   std::vector<Entry> all;
@@ -23,6 +45,10 @@ Expected<Registry> Registry::join(std::span<const Registry> registries) {
   }
   if (all.empty()) return fail(ErrorCode::usage, "a run needs a scheme");
   return Registry(std::move(all));
+}
+
+const Scheme& Registry::scheme(std::uint32_t index) const noexcept {
+  return *entries_[index].contents->scheme;
 }
 
 Registry Registry::renamed(std::string name) const {
@@ -68,51 +94,61 @@ std::string Registry::names() const {
   return text;
 }
 
+struct RegistryBuilder::Collected {
+  std::shared_ptr<Registry::Contents> contents = std::make_shared<Registry::Contents>();
+  std::uint32_t distance = 0;  // of the scheme whose list is being read; 0: its own
+  std::unordered_map<const QuantizationMethod*, std::uint32_t> distances;
+  std::vector<std::unique_ptr<const QuantizationMethod>> duplicates;
+};
+
 RegistryBuilder::RegistryBuilder(std::unique_ptr<const Scheme> scheme)
-    : contents_(std::make_shared<Registry::Contents>()) {
+    : collected_(std::make_shared<Collected>()) {
   QUADRANT_ASSERT(scheme != nullptr);
-  contents_->scheme = std::move(scheme);
+  collected_->contents->scheme = std::move(scheme);
 }
 
 void RegistryBuilder::add(std::string_view op, std::unique_ptr<QuantizationMethod> method) {
+  Collected& all = *collected_;
   method->op_ = op;
-  method->scheme_ = contents_->scheme.get();
-  distances_.insert_or_assign(method.get(), distance_);
-  const auto [entry, added] = contents_->methods.try_emplace(std::string(op), std::move(method));
+  method->scheme_ = all.contents->scheme.get();
+  all.distances.insert_or_assign(method.get(), all.distance);
+  const auto [entry, added] = all.contents->methods.try_emplace(std::string(op), std::move(method));
   if (added) return;  // else try_emplace has left it alone
-  const std::uint32_t known = distances_.at(entry->second.get());
-  if (distance_ < known) {
+  const std::uint32_t known = all.distances.at(entry->second.get());
+  if (all.distance < known) {
     entry->second.swap(method);
-    std::erase_if(duplicates_, [&](const auto& other) { return other->op() == op; });
+    std::erase_if(all.duplicates, [&](const auto& other) { return other->op() == op; });
   }
-  if (distance_ == known) duplicates_.push_back(std::move(method));
+  if (all.distance == known) all.duplicates.push_back(std::move(method));
 }
 
 void RegistryBuilder::add_of_rows(bool (*holds)(const Operation& row),
                                   std::unique_ptr<QuantizationMethod> method) {
-  method->scheme_ = contents_->scheme.get();
+  Collected& all = *collected_;
+  method->scheme_ = all.contents->scheme.get();
   const auto is_farther = [&](const auto& known) {
-    return distances_.at(known.method.get()) > distance_;
+    return all.distances.at(known.method.get()) > all.distance;
   };
-  distances_.insert_or_assign(method.get(), distance_);
-  contents_->of_rows.insert(std::ranges::find_if(contents_->of_rows, is_farther),
-                            {holds, std::move(method)});
+  all.distances.insert_or_assign(method.get(), all.distance);
+  all.contents->of_rows.insert(std::ranges::find_if(all.contents->of_rows, is_farther),
+                               {holds, std::move(method)});
 }
 
 void RegistryBuilder::inherit(FunctionRef<void()> list) {
-  ++distance_;
+  ++collected_->distance;
   list();
-  --distance_;
+  --collected_->distance;
 }
 
 Expected<Registry> RegistryBuilder::freeze() && {
-  if (!duplicates_.empty()) {
-    return fail(ErrorCode::usage,
-                fmt::format("scheme '{}': {}", contents_->scheme->name(), describe_duplicates()));
+  Collected& all = *collected_;
+  if (!all.duplicates.empty()) {
+    return fail(ErrorCode::usage, fmt::format("scheme '{}': {}", all.contents->scheme->name(),
+                                              describe_duplicates()));
   }
-  QUADRANT_CHECK(contents_->scheme->check());
-  std::string name(contents_->scheme->name());
-  return Registry(std::vector<Registry::Entry>{{std::move(name), std::move(contents_)}});
+  QUADRANT_CHECK(all.contents->scheme->check());
+  std::string name(all.contents->scheme->name());
+  return Registry(std::vector<Registry::Entry>{{std::move(name), std::move(all.contents)}});
 }
 
 std::string RegistryBuilder::describe_duplicates() const {
@@ -122,9 +158,10 @@ std::string RegistryBuilder::describe_duplicates() const {
   };
   // Sorted, so that it does not matter who came first.
   std::map<std::string_view, std::vector<std::string>> methods;
-  for (const auto& method : duplicates_) {
+  for (const auto& method : collected_->duplicates) {
     auto& all = methods[method->op()];
-    if (all.empty()) all.push_back(describe(*contents_->methods.find(method->op())->second));
+    if (all.empty())
+      all.push_back(describe(*collected_->contents->methods.find(method->op())->second));
     all.push_back(describe(*method));
   }
   std::string text;

@@ -6,16 +6,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,18 +19,17 @@ namespace quadrant::inline v0 {
 
 // Reasons that methods give for refusals; the texts may be made at run time.
 
-/// Keeps texts, each once: a million nodes have few reasons. The pointers stay good while it lives.
+/// Keeps texts, each once: a million nodes have few reasons. A handle: copies share them. The
+/// pointers stay good while one of them lives.
 class Reasons {
  public:
+  Reasons();
   /// Null for an empty text, which says nothing.
-  const std::string* keep(std::string_view text) {
-    if (text.empty()) return nullptr;
-    const auto found = texts_.find(text);
-    return found != texts_.end() ? &*found : &*texts_.emplace(text).first;
-  }
+  const std::string* keep(std::string_view text);
 
  private:
-  std::set<std::string, std::less<>> texts_;
+  struct Texts;  // not here: all who declare methods would compile what it is made of
+  std::shared_ptr<Texts> texts_;
 };
 
 // The states of a value on its way through the four phases.
@@ -119,7 +114,9 @@ inline constexpr ConstraintId float_form{std::numeric_limits<std::uint32_t>::max
 class ConstraintTable {
  public:
   /// One type for each scheme; `scheme` below is an index into them.
-  explicit ConstraintTable(std::vector<const ConstraintType*> types) : types_(std::move(types)) {}
+  explicit ConstraintTable(std::vector<const ConstraintType*> types);
+  ConstraintTable(const ConstraintTable&) = delete;
+  ConstraintTable& operator=(const ConstraintTable&) = delete;
 
   /// `constraint` points to an object of the scheme's constraint type; it is copied when new.
   ConstraintId intern(std::uint32_t scheme, const void* constraint);
@@ -157,8 +154,9 @@ class ConstraintTable {
   }
 
   std::vector<const ConstraintType*> types_;
-  std::deque<Entry> entries_;
-  std::unordered_multimap<std::size_t, ConstraintId> by_hash_;
+  std::vector<Entry> entries_;
+  struct Index;  // as Reasons::Texts
+  std::shared_ptr<Index> index_;
 };
 
 // Which states a node's parents must be in for the node to take part: the declarative half of

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -33,9 +32,7 @@ class Registry {
   [[nodiscard]] std::uint32_t scheme_count() const noexcept {
     return static_cast<std::uint32_t>(entries_.size());
   }
-  [[nodiscard]] const Scheme& scheme(std::uint32_t index = 0) const noexcept {
-    return *entries_[index].contents->scheme;
-  }
+  [[nodiscard]] const Scheme& scheme(std::uint32_t index = 0) const noexcept;
   /// What the scheme is called in this run, in plans and explanations: its own name, unless it was
   /// `renamed`.
   [[nodiscard]] std::string_view name(std::uint32_t index = 0) const noexcept {
@@ -60,23 +57,7 @@ class Registry {
 
  private:
   friend class RegistryBuilder;
-  struct StringHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  struct Contents {
-    std::unique_ptr<const Scheme> scheme;
-    std::unordered_map<std::string, std::unique_ptr<QuantizationMethod>, StringHash,
-                       std::equal_to<>>
-        methods;
-    struct OfRows {
-      bool (*holds)(const Operation& row);
-      std::unique_ptr<QuantizationMethod> method;
-    };
-    std::vector<OfRows> of_rows;
-  };
+  struct Contents;
   struct Entry {
     std::string name;
     std::shared_ptr<const Contents> contents;
@@ -99,6 +80,11 @@ class RegistryBuilder {
   }
 
   explicit RegistryBuilder(std::unique_ptr<const Scheme> scheme);
+  RegistryBuilder(RegistryBuilder&&) noexcept = default;
+  RegistryBuilder& operator=(RegistryBuilder&&) noexcept = default;
+  RegistryBuilder(const RegistryBuilder&) = delete;
+  RegistryBuilder& operator=(const RegistryBuilder&) = delete;
+  ~RegistryBuilder() = default;
 
   /// Several methods for one operation are an error that `freeze` reports, with their places; but
   /// one of the scheme's own replaces one that it inherits.
@@ -117,10 +103,8 @@ class RegistryBuilder {
  private:
   [[nodiscard]] std::string describe_duplicates() const;
 
-  std::shared_ptr<Registry::Contents> contents_;
-  std::uint32_t distance_ = 0;  ///< of the scheme whose list is being read; 0: its own
-  std::unordered_map<const QuantizationMethod*, std::uint32_t> distances_;
-  std::vector<std::unique_ptr<const QuantizationMethod>> duplicates_;
+  struct Collected;
+  std::shared_ptr<Collected> collected_;
 };
 
 namespace detail {

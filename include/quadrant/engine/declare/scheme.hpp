@@ -133,16 +133,14 @@ class Scheme {
   /// The options in effect, in one line, for plans and reports.
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Whether the options go together, which `RegistryBuilder::freeze` asks: as its errors.
-  [[nodiscard]] virtual Expected<void> check() const { return {}; }
+  [[nodiscard]] virtual Expected<void> check() const;
 
   /// Adds what turns `quantized` into float and returns the float value. Called at most once for
   /// each value; all readers of floats share the result.
   [[nodiscard]] virtual Expected<Value> leave(Value quantized, RewriteContext& context) const = 0;
 
   // The optional hooks, without types.
-  [[nodiscard]] virtual Expected<SharedFacts> erased_prepare(const GraphView& /*graph*/) const {
-    return SharedFacts();
-  }
+  [[nodiscard]] virtual Expected<SharedFacts> erased_prepare(const GraphView& graph) const;
   [[nodiscard]] virtual bool can_enter() const noexcept = 0;
   [[nodiscard]] virtual bool can_convert() const noexcept = 0;
   [[nodiscard]] virtual std::optional<Gain> erased_price(const FormChange& change,
@@ -157,10 +155,8 @@ class Scheme {
   /// Empty: the scheme does not tell.
   [[nodiscard]] virtual std::optional<ElementType> erased_storage_type(const void* form) const = 0;
   /// Empty: the scheme does not tell.
-  [[nodiscard]] virtual std::optional<TensorType> erased_type_of(const void* /*form*/,
-                                                                 const TensorType& /*real*/) const {
-    return std::nullopt;
-  }
+  [[nodiscard]] virtual std::optional<TensorType> erased_type_of(const void* form,
+                                                                 const TensorType& real) const;
   [[nodiscard]] virtual bool can_resolve() const noexcept = 0;
   [[nodiscard]] virtual Expected<std::shared_ptr<const UniformType>> erased_resolve(
       const ParameterQuery<void>& query) const = 0;

@@ -3,16 +3,14 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -27,11 +25,19 @@ namespace quadrant::inline v0 {
 /// value in float has none.
 class ErrorTable {
  public:
+  // Not inline, as of Attributes: all who declare methods would compile what a table is made of.
+  ErrorTable() noexcept;
+  ErrorTable(const ErrorTable& other);
+  ErrorTable(ErrorTable&& other) noexcept;
+  ErrorTable& operator=(const ErrorTable& other);
+  ErrorTable& operator=(ErrorTable&& other) noexcept;
+  ~ErrorTable();
+
   /// `error`: not below zero; what is not finite, or too large to add up, counts as `most`.
   void set(std::string_view value, std::string_view scheme, double error);
   /// Empty: not known.
   [[nodiscard]] std::optional<double> find(std::string_view value, std::string_view scheme) const;
-  [[nodiscard]] std::size_t size() const noexcept { return errors_.size(); }
+  [[nodiscard]] std::size_t size() const noexcept;
   /// Of each value the largest error, added up: no decision has more.
   [[nodiscard]] double largest_sum() const;
 
@@ -42,15 +48,8 @@ class ErrorTable {
   }
 
  private:
-  struct Less {
-    using is_transparent = void;
-    template <class A, class B>
-    bool operator()(const A& a, const B& b) const {
-      return std::pair<std::string_view, std::string_view>(a) <
-             std::pair<std::string_view, std::string_view>(b);
-    }
-  };
-  std::map<std::pair<std::string, std::string>, double, Less> errors_;
+  struct Errors;
+  std::unique_ptr<Errors> errors_;  // null: none
 };
 
 // Hardware profiles: the rates of a machine with a runtime, by which LatencyGain predicts times.
