@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
+#include "ir/ops/windows.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/resampling.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -19,8 +20,6 @@ T pixel_at(std::int64_t i, std::int64_t extent, bool align_corners) {
   if (!align_corners) return (2 * index + 1) / count - 1;
   return extent == 1 ? 1 : 2 * index / (count - 1) - 1;
 }
-
-}  // namespace
 
 Expected<Tensors> affine_grid(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -59,6 +58,12 @@ Expected<Tensors> affine_grid(const KernelCall& call) {
     }
     return Tensors{std::move(y)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_affine_grid() {
+  return {{ops::AffineGrid::kind, affine_grid, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

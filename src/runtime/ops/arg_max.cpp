@@ -1,8 +1,9 @@
 // Where the largest or smallest element along an axis is.
+#include "ir/ops/reductions.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
-#include "runtime/ops/reductions.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -57,10 +58,15 @@ Expected<Tensors> arg_best(const KernelCall& call, Better better) {
   });
 }
 
-}  // namespace
-
 Expected<Tensors> arg_max(const KernelCall& call) { return arg_best(call, std::greater<>()); }
 
 Expected<Tensors> arg_min(const KernelCall& call) { return arg_best(call, std::less<>()); }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_arg_max() {
+  return {{ops::ArgMax::kind, arg_max, HalfFloats::widened},
+          {ops::ArgMin::kind, arg_min, HalfFloats::widened}};
+}
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,8 +1,9 @@
 // Arithmetic of two numbers, which broadcast.
 #include <cmath>
 
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/cast.hpp"
-#include "runtime/ops/elementwise.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
@@ -92,8 +93,6 @@ Expected<Tensors> map_numbers(const KernelCall& call, Function function) {
   });
 }
 
-}  // namespace
-
 Expected<Tensors> add(const KernelCall& call) {
   return map_numbers(call, [](auto a, auto b) { return wrapping_add(a, b); });
 }
@@ -102,7 +101,7 @@ Expected<Tensors> sub(const KernelCall& call) {
   return map_numbers(call, [](auto a, auto b) { return wrapping_subtract(a, b); });
 }
 
-Expected<Tensors> multiply(const KernelCall& call) {
+Expected<Tensors> mul(const KernelCall& call) {
   return map_numbers(call, [](auto a, auto b) { return wrapping_multiply(a, b); });
 }
 
@@ -133,6 +132,17 @@ Expected<Tensors> pow(const KernelCall& call) {
     return map_pairs<float>(base, exponent, power);
   }
   return power_of_mixed<double>(base, exponent, power);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_arithmetic() {
+  return {{"add", add, HalfFloats::widened},
+          {ops::Sub::kind, sub, HalfFloats::widened},
+          {"multiply", mul, HalfFloats::widened},
+          {ops::Div::kind, div, HalfFloats::widened},
+          {ops::Mod::kind, mod, HalfFloats::widened},
+          {ops::Pow::kind, pow}};  // its operands may be of different types
 }
 
 }  // namespace quadrant::inline v0::interpreted

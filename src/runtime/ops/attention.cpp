@@ -1,11 +1,11 @@
 // Attention: softmax(Q K' scale + mask) V for each head, with the keys and values of the past
 // before the new ones; several heads of Q may share one of K and V.
-#include "runtime/ops/attention.hpp"
-
 #include <cmath>
 #include <limits>
 
+#include "ir/ops/functions.hpp"
 #include "runtime/broadcast.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/heads.hpp"
 #include "runtime/ops/softmax.hpp"
 
@@ -292,8 +292,6 @@ Expected<Tensors> attend(const AttentionLayer& layer, const Tensor& q, bool show
   return Tensors{std::move(y), std::move(shown)};
 }
 
-}  // namespace
-
 // Results: Y, the present keys, the present values, the scores.
 Expected<Tensors> attention(const KernelCall& call) {
   QUADRANT_TRY(AttentionLayer layer, attention_layer(call));
@@ -303,6 +301,12 @@ Expected<Tensors> attention(const KernelCall& call) {
                }));
   results.insert(results.begin() + 1, {std::move(layer.keys), std::move(layer.values)});
   return results;
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_attention() {
+  return {{ops::Attention::kind, attention, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

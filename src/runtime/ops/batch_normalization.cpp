@@ -4,9 +4,10 @@
 // move towards them. Data, scale and statistics may be of different types.
 #include <cmath>
 
+#include "ir/ops/normalization.hpp"
 #include "runtime/half_floats.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
@@ -105,8 +106,6 @@ Expected<Tensor> running(const Tensor& given, const Reals& before, const Reals& 
   return is_half_float(element) ? rounded_to(element, result[0]) : result[0];
 }
 
-}  // namespace
-
 Expected<Tensors> batch_normalization(const KernelCall& call) {
   const bool training = call.attribute_or<std::int64_t>("training_mode", 0) != 0;
   const bool trains_by_results = call.opset() < 14 && call.result_count() > 1;
@@ -136,6 +135,13 @@ Expected<Tensors> batch_normalization(const KernelCall& call) {
   results.push_back(std::move(mean));
   results.push_back(std::move(variance));
   return results;
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_batch_normalization() {
+  // Half floats are kept: operands or results may be of another type than the data.
+  return {{ops::BatchNormalization::kind, batch_normalization}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,7 +1,8 @@
 // Operations of integers, bit by bit.
 #include <utility>
 
-#include "runtime/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
 
@@ -27,8 +28,6 @@ T shifted(T value, T count, bool left) {
   if (left) return static_cast<T>(static_cast<Unsigned<T>>(value) << count);
   return static_cast<T>(value >> count);
 }
-
-}  // namespace
 
 Expected<Tensors> bitwise_and(const KernelCall& call) { return map_bits(call, std::bit_and<>()); }
 
@@ -60,6 +59,16 @@ Expected<Tensors> bit_shift(const KernelCall& call) {
     return map_pairs<T>(call.operand(0), call.operand(1),
                         [&](T value, T count) { return shifted(value, count, left); });
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_bits() {
+  return {{ops::BitwiseAnd::kind, bitwise_and},
+          {ops::BitwiseOr::kind, bitwise_or},
+          {ops::BitwiseXor::kind, bitwise_xor},
+          {ops::BitwiseNot::kind, bitwise_not},
+          {ops::BitShift::kind, bit_shift}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

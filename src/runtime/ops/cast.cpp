@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "ir/ops/elementwise.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "runtime/half_floats.hpp"
-#include "runtime/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
@@ -48,20 +49,6 @@ Expected<ElementType> read_type(std::optional<ElementType> to) {
       fmt::format("the attribute 'to' names the type {}, which is not read", to_string(*to)));
 }
 
-}  // namespace
-
-Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
-  if (x.element() == to) return x;
-  QUADRANT_TRY(const Tensor plain, widened(x));
-  if (is_half_float(to)) {
-    QUADRANT_TRY(const Tensor wide, cast_to(plain, ElementType::float32));
-    return rounded_to(to, wide);
-  }
-  if (to == ElementType::int4) return lower_half<std::int8_t>(plain, to);
-  if (to == ElementType::uint4) return lower_half<std::uint8_t>(plain, to);
-  return cast_plain(plain, to);
-}
-
 Expected<Tensors> cast(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   QUADRANT_TRY(const ElementType to, read_type(ops::Cast{call.node()}.to()));
@@ -96,6 +83,24 @@ Expected<Tensors> cast_like(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
   QUADRANT_TRY(Tensor y, cast_to(call.operand(0), call.operand(1).element()));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
+  if (x.element() == to) return x;
+  QUADRANT_TRY(const Tensor plain, widened(x));
+  if (is_half_float(to)) {
+    QUADRANT_TRY(const Tensor wide, cast_to(plain, ElementType::float32));
+    return rounded_to(to, wide);
+  }
+  if (to == ElementType::int4) return lower_half<std::int8_t>(plain, to);
+  if (to == ElementType::uint4) return lower_half<std::uint8_t>(plain, to);
+  return cast_plain(plain, to);
+}
+
+std::vector<KernelEntry> kernels::in_cast() {
+  return {{"cast", cast}, {ops::BitCast::kind, bit_cast}, {ops::CastLike::kind, cast_like}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

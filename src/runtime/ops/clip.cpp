@@ -1,4 +1,5 @@
-#include "runtime/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
 
@@ -24,8 +25,6 @@ Expected<T> bound(const KernelCall& call, std::size_t index, std::string_view at
   return given.as<T>()[0];
 }
 
-}  // namespace
-
 // Where the bounds cross, the upper one holds. NaN stays.
 Expected<Tensors> clip(const KernelCall& call) {
   const Tensor& x = call.operand(0);
@@ -38,6 +37,12 @@ Expected<Tensors> clip(const KernelCall& call) {
       return raised > high ? high : raised;
     });
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_clip() {
+  return {{ops::Clip::kind, clip, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 
+#include "ir/ops/windows.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/resampling.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/window.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 // Columns [batch, channels * taps, positions] are what a window reads; each pixel of the image is
 // the sum of what was read from it.
@@ -47,6 +50,12 @@ Expected<Tensors> col2im(const KernelCall& call) {
     }
     return Tensors{std::move(y)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_col2im() {
+  return {{ops::Col2Im::kind, col2im, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

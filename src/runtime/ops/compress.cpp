@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/indexing.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> compress(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -38,5 +41,9 @@ Expected<Tensors> compress(const KernelCall& call) {
                }));
   return Tensors{std::move(y)};
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_compress() { return {{ops::Compress::kind, compress}}; }
 
 }  // namespace quadrant::inline v0::interpreted

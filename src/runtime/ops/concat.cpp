@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -18,8 +18,6 @@ bool go_together(const Tensor& a, const Tensor& b, std::int64_t axis) {
   }
   return true;
 }
-
-}  // namespace
 
 Expected<Tensors> concat(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, std::max<std::size_t>(call.operand_count(), 1)));
@@ -47,5 +45,9 @@ Expected<Tensors> concat(const KernelCall& call) {
   }
   return Tensors{std::move(y)};
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_concat() { return {{"concat", concat}}; }
 
 }  // namespace quadrant::inline v0::interpreted

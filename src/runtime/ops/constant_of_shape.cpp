@@ -1,8 +1,11 @@
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> constant_of_shape(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -16,6 +19,12 @@ Expected<Tensors> constant_of_shape(const KernelCall& call) {
   const ElementType element = value ? value.element() : ElementType::float32;
   QUADRANT_TRY(Tensor y, filled(element, Shape(std::move(extents)), value));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_constant_of_shape() {
+  return {{ops::ConstantOfShape::kind, constant_of_shape}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

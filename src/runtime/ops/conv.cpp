@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/convolution.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/convolve.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -42,6 +42,13 @@ Expected<Tensors> convolve(const KernelCall& call, ShapeOf shape_of, Body body) 
   });
 }
 
+Expected<Tensors> conv_transpose(const KernelCall& call) {
+  return convolve(call, transposed_convolution_shape,
+                  []<class T>(const ConvolutionShape& shape, const T* x, const T* weight, T* y) {
+                    add_transposed_convolution(shape, x, weight, y);
+                  });
+}
+
 }  // namespace
 
 Expected<Tensors> conv(const KernelCall& call) {
@@ -51,11 +58,9 @@ Expected<Tensors> conv(const KernelCall& call) {
                   });
 }
 
-Expected<Tensors> conv_transpose(const KernelCall& call) {
-  return convolve(call, transposed_convolution_shape,
-                  []<class T>(const ConvolutionShape& shape, const T* x, const T* weight, T* y) {
-                    add_transposed_convolution(shape, x, weight, y);
-                  });
+std::vector<KernelEntry> kernels::in_conv() {
+  return {{"conv", conv, HalfFloats::widened},
+          {"conv_transpose", conv_transpose, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

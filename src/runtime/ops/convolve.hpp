@@ -48,4 +48,7 @@ void add_convolution(const ConvolutionShape& shape, const T* x, const T* weight,
 template <class T>
 void add_transposed_convolution(const ConvolutionShape& shape, const T* x, const T* weight, T* y);
 
+/// The kernel of `conv`: FusedConv is that with an activation.
+[[nodiscard]] Expected<Tensors> conv(const KernelCall& call);
+
 }  // namespace quadrant::inline v0::interpreted

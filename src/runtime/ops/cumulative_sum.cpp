@@ -1,7 +1,8 @@
+#include "ir/ops/reductions.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
-#include "runtime/ops/reductions.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -40,8 +41,6 @@ Expected<Tensors> accumulated(const KernelCall& call, int neutral, Combine combi
   });
 }
 
-}  // namespace
-
 Expected<Tensors> cumulative_sum(const KernelCall& call) {
   return accumulated(call, 0, [](auto sum, auto next) { return wrapping_add(sum, next); });
 }
@@ -49,6 +48,13 @@ Expected<Tensors> cumulative_sum(const KernelCall& call) {
 Expected<Tensors> cumulative_product(const KernelCall& call) {
   return accumulated(call, 1,
                      [](auto product, auto next) { return wrapping_multiply(product, next); });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_cumulative_sum() {
+  return {{ops::CumSum::kind, cumulative_sum, HalfFloats::widened},
+          {ops::CumProd::kind, cumulative_product, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

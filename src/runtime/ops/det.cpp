@@ -4,8 +4,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/ops/functions.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/linear.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -38,8 +39,6 @@ double determinant(std::vector<double>& rows, std::size_t size) {
   return product;
 }
 
-}  // namespace
-
 Expected<Tensors> det(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
@@ -61,5 +60,9 @@ Expected<Tensors> det(const KernelCall& call) {
     return Tensors{std::move(y)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_det() { return {{ops::Det::kind, det, HalfFloats::widened}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -2,9 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/ops/codes.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/affine.hpp"
-#include "runtime/ops/quantization.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
@@ -30,8 +31,6 @@ Tensor scalar(ElementType element, T value) {
   return Tensor::from_values<T>(element, Shape::scalar(), std::span(&value, 1));
 }
 
-}  // namespace
-
 // Results: codes, scale, zero point. As ONNX says, computed in float32; without a range, the scale
 // is 1.
 Expected<Tensors> dynamic_quantize_linear(const KernelCall& call) {
@@ -51,6 +50,12 @@ Expected<Tensors> dynamic_quantize_linear(const KernelCall& call) {
   QUADRANT_TRY(Tensor y, quantize_tensor(x, parameters, ElementType::uint8));
   return Tensors{std::move(y), scalar(ElementType::float32, scale),
                  scalar(ElementType::uint8, zero_point)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_dynamic_quantize_linear() {
+  return {{ops::DynamicQuantizeLinear::kind, dynamic_quantize_linear}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

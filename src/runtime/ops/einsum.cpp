@@ -1,13 +1,12 @@
 // Einsum: one operand after the other is multiplied to the product of those before, and labels that
 // nothing needs any more are summed on the way, so that each step is a batch of matrix products.
-#include "runtime/ops/einsum.hpp"
-
 #include <algorithm>
 #include <map>
 
 #include "runtime/broadcast.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/gemm.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/einsum_equation.hpp"
 #include "runtime/parameters.hpp"
 
@@ -209,8 +208,6 @@ Expected<View> contract(const View& left, const View& right, std::size_t index,
   return dense_view(std::move(product), std::move(labels));
 }
 
-}  // namespace
-
 Expected<Tensors> einsum(const KernelCall& call) {
   const std::span<const Tensor> operands = call.operands();
   if (operands.empty()) return KernelCall::refuse("no operands");
@@ -232,5 +229,9 @@ Expected<Tensors> einsum(const KernelCall& call) {
   QUADRANT_TRY(Tensor result, narrowed(wide, operands[0].element()));
   return Tensors{std::move(result)};
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_einsum() { return {{"einsum", einsum, HalfFloats::widened}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "ir/ops/places.hpp"
 #include "runtime/broadcast.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> expand(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -57,6 +60,12 @@ Expected<Tensors> tile(const KernelCall& call) {
   }
   QUADRANT_TRY(const Tensor y, take_box(Shape(std::move(apart)), x, layout));
   return Tensors{y.reshaped(Shape(std::move(joined)))};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_expand() {
+  return {{"expand", expand}, {ops::Tile::kind, tile}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,12 +1,15 @@
 #include <algorithm>
 
+#include "ir/ops/places.hpp"
 #include "quadrant/ir/ops.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/ops/scalar.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> eye_like(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -27,5 +30,9 @@ Expected<Tensors> eye_like(const KernelCall& call) {
   copy_box({length}, one, {0, {0}}, y, {first_row * columns + first_column, {columns + 1}});
   return Tensors{std::move(y)};
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_eye_like() { return {{ops::EyeLike::kind, eye_like}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -4,11 +4,13 @@
 #include <array>
 
 #include "quadrant/ir/ops.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
-#include "runtime/ops/quantization.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 // Operands: X, input_low, input_high, output_low, output_high.
 Expected<Tensors> fake_quantize(const KernelCall& call) {
@@ -54,6 +56,13 @@ Expected<Tensors> fake_quantize(const KernelCall& call) {
         });
     return Tensors{std::move(y)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_fake_quantize() {
+  // Operands are of one type; OpenVINO computes half floats in float32, too.
+  return {{"fake_quantize", fake_quantize, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/convolution.hpp"
-#include "runtime/ops/linear.hpp"
+#include "runtime/kernel_tables.hpp"
+#include "runtime/ops/convolve.hpp"
 #include "runtime/ops/product.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -72,8 +72,6 @@ Expected<void> add_to(Tensor& y, const Tensor& z) {
   return {};
 }
 
-}  // namespace
-
 Expected<Tensors> fused_conv(const KernelCall& call) {
   QUADRANT_TRY(Tensors results, conv(call));
   QUADRANT_CHECK(add_to(results[0], call.operand(3)));
@@ -110,6 +108,14 @@ Expected<Tensors> fused_matmul(const KernelCall& call) {
                                          .transpose_b = flag("transB") && b.rank() > 1,
                                          .alpha = call.attribute_or("alpha", 1.0)}));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_fused() {
+  return {{"onnx.com.microsoft::FusedConv", fused_conv, HalfFloats::widened},
+          {"onnx.com.microsoft::FusedGemm", fused_gemm, HalfFloats::widened},
+          {"onnx.com.microsoft::FusedMatMul", fused_matmul, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

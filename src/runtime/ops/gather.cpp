@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "runtime/ops/indexing.hpp"
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/indices.hpp"
 #include "runtime/parameters.hpp"
 
@@ -22,8 +23,6 @@ std::byte* copy_slices(const Tensor& x, const Integers& offsets, std::int64_t ba
   }
   return out;
 }
-
-}  // namespace
 
 Expected<Tensors> gather(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -66,6 +65,14 @@ Expected<Tensors> gather_elements(const KernelCall& call) {
   QUADRANT_TRY(Tensor y, Tensor::make(x.element(), indices.shape()));
   copy_slices(x, offsets, 0, 1, y.fill_bytes().data());
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_gather() {
+  return {{"gather", gather},
+          {ops::GatherND::kind, gather_nd},
+          {ops::GatherElements::kind, gather_elements}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

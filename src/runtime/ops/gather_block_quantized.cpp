@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "ir/packed_codes.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/indexing.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/indices.hpp"
 #include "runtime/parameters.hpp"
 
@@ -122,8 +123,6 @@ void dequantize(const Table& table, std::int64_t first, std::int64_t count, floa
   }
 }
 
-}  // namespace
-
 Expected<Tensors> gather_block_quantized(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 3));
   QUADRANT_TRY(const Table table, table_of(call));
@@ -155,6 +154,12 @@ Expected<Tensors> gather_block_quantized(const KernelCall& call) {
     default:
       return KernelCall::refuse(fmt::format("codes of type {}", to_string(table.codes.element())));
   }
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_gather_block_quantized() {
+  return {{gather_block_quantized_kind, gather_block_quantized, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/ops/windows.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/curves.hpp"
-#include "runtime/ops/resampling.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -160,8 +161,6 @@ Expected<void> check_grid(const Tensor& x, const Tensor& grid) {
                                         to_string(x.element()), to_string(x.shape())));
 }
 
-}  // namespace
-
 Expected<Tensors> grid_sample(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
   const Tensor& x = call.operand(0);
@@ -193,6 +192,12 @@ Expected<Tensors> grid_sample(const KernelCall& call) {
     }
     return Tensors{std::move(y)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_grid_sample() {
+  return {{ops::GridSample::kind, grid_sample, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,7 +1,8 @@
 // InstanceNormalization and GroupNormalization: each sample's channels, one by one or in groups of
 // neighbours, by their own mean and deviation.
+#include "ir/ops/normalization.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 #include "runtime/ops/standardize.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -29,8 +30,6 @@ Expected<std::int64_t> channels_of(const Tensor& x) {
       fmt::format("data of shape [{}], where [N, C, ...] is wanted", to_string(x.shape())));
 }
 
-}  // namespace
-
 Expected<Tensors> instance_normalization(const KernelCall& call) {
   QUADRANT_TRY(const std::int64_t channels, channels_of(call.operand(0)));
   return normalized(call, channels, channels);
@@ -44,6 +43,13 @@ Expected<Tensors> group_normalization(const KernelCall& call) {
     return KernelCall::refuse(fmt::format("{} groups of {} channels", groups, channels));
   }
   return normalized(call, groups, call.opset() < 21 ? groups : channels);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_group_normalization() {
+  return {{ops::InstanceNormalization::kind, instance_normalization, HalfFloats::widened},
+          {ops::GroupNormalization::kind, group_normalization, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,7 +1,7 @@
 // GRU: gates z (update), r (reset) and h (candidate), in this order.
 //   z = f(Xz + h Rz'),  r = f(Xr + h Rr'),  c = g(Xh + (r h) Rh'),  h' = (1 - z) c + z h
 // With linear_before_reset: c = g(Xh + r (h Rh' + Rbh)).
-#include "runtime/ops/recurrent.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/recurrent_layer.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -80,8 +80,6 @@ class GruCell {
   MatrixView<T> scratch_;
 };
 
-}  // namespace
-
 Expected<Tensors> gru(const KernelCall& call) {
   constexpr std::array<std::string_view, 2> activations{"sigmoid", "tanh"};
   QUADRANT_TRY(const RecurrentLayer layer, recurrent_layer(call, 3, activations));
@@ -97,5 +95,9 @@ Expected<Tensors> gru(const KernelCall& call) {
     return Tensors{std::move(results.y), std::move(results.h)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_gru() { return {{"gru", gru, HalfFloats::widened}}; }
 
 }  // namespace quadrant::inline v0::interpreted

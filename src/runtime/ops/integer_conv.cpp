@@ -1,8 +1,9 @@
 // Convolutions of codes.
 #include <algorithm>
 
+#include "ir/ops/codes.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/codes.hpp"
-#include "runtime/ops/convolution.hpp"
 #include "runtime/ops/convolve.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -35,8 +36,6 @@ Expected<Tensor> sums_of_products(const KernelCall& call, const Codes& codes, co
   return y;
 }
 
-}  // namespace
-
 Expected<Tensors> conv_integer(const KernelCall& call) {
   const Codes codes{call.operand(0), call.operand(2), call.operand(1), call.operand(3)};
   QUADRANT_TRY(const Tensor sums, sums_of_products(call, codes, Tensor()));
@@ -54,6 +53,12 @@ Expected<Tensors> qlinear_conv(const KernelCall& call) {
                                   .y_scale = call.operand(6),
                                   .y_zero_point = call.operand(7)}));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_integer_conv() {
+  return {{ops::ConvInteger::kind, conv_integer}, {ops::QLinearConv::kind, qlinear_conv}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,6 +1,7 @@
 // Products of matrices of codes.
+#include "ir/ops/codes.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/codes.hpp"
-#include "runtime/ops/linear.hpp"
 #include "runtime/ops/product.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -15,8 +16,6 @@ Expected<Tensor> sums_of_products(const Tensor& a, const Tensor& a_zero_point, c
   QUADRANT_TRY(Tensor right, centered(b, b_zero_point));
   return multiply_numpy({.a = std::move(left), .b = std::move(right)});
 }
-
-}  // namespace
 
 Expected<Tensors> matmul_integer(const KernelCall& call) {
   QUADRANT_TRY(const Tensor sums, sums_of_products(call.operand(0), call.operand(2),
@@ -33,6 +32,13 @@ Expected<Tensors> qlinear_matmul(const KernelCall& call) {
                                             .y_scale = along_axis(call.operand(6), 1),
                                             .y_zero_point = along_axis(call.operand(7), 1)}));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_integer_matmul() {
+  return {{ops::MatMulInteger::kind, matmul_integer},
+          {ops::QLinearMatMul::kind, qlinear_matmul, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -6,9 +6,10 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/ops/normalization.hpp"
 #include "runtime/half_floats.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 #include "runtime/ops/standardize.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -106,8 +107,6 @@ Expected<Tensors> skip_normalized(const KernelCall& call, Spread spread) {
   return results;
 }
 
-}  // namespace
-
 Expected<Tensors> layer_normalization(const KernelCall& call) {
   QUADRANT_TRY(const Layer layer, layer_of(call, Spread::deviation));
   return normalized(call, layer);
@@ -126,6 +125,19 @@ Expected<Tensors> skip_layer_normalization(const KernelCall& call) {
 
 Expected<Tensors> skip_rms_normalization(const KernelCall& call) {
   return skip_normalized(call, Spread::root_mean_square);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_layer_normalization() {
+  // Half floats are kept: operands or results may be of another type than the data.
+  return {{ops::LayerNormalization::kind, layer_normalization},
+          {ops::RMSNormalization::kind, rms_normalization},
+          // ONNX Runtime has this one in the default domain too.
+          {ops::SimplifiedLayerNormalization::kind, rms_normalization},
+          {"onnx.com.microsoft::SimplifiedLayerNormalization", rms_normalization},
+          {"onnx.com.microsoft::SkipLayerNormalization", skip_layer_normalization},
+          {"onnx.com.microsoft::SkipSimplifiedLayerNormalization", skip_rms_normalization}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,7 +1,8 @@
 // Comparisons of numbers, operations of booleans, and what numbers are.
 #include <cmath>
 
-#include "runtime/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -25,8 +26,6 @@ Expected<Tensors> map_booleans(const KernelCall& call, Function function) {
   }
   return map_pairs<bool>(call.operand(0), call.operand(1), function);
 }
-
-}  // namespace
 
 // --- comparisons ---------------------------------------------------------------------------------
 
@@ -87,6 +86,22 @@ Expected<Tensors> detect_infinity(const KernelCall& call) {
     return map_each<T>(
         x, [&](T value) -> bool { return std::isinf(value) && (value < 0 ? negative : positive); });
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_logic() {
+  return {{ops::Equal::kind, equal, HalfFloats::widened},
+          {ops::Less::kind, less, HalfFloats::widened},
+          {ops::LessOrEqual::kind, less_or_equal, HalfFloats::widened},
+          {ops::Greater::kind, greater, HalfFloats::widened},
+          {ops::GreaterOrEqual::kind, greater_or_equal, HalfFloats::widened},
+          {ops::And::kind, logical_and},
+          {ops::Or::kind, logical_or},
+          {ops::Xor::kind, logical_xor},
+          {ops::Not::kind, logical_not},
+          {ops::IsNaN::kind, detect_nan, HalfFloats::widened},
+          {ops::IsInf::kind, detect_infinity, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

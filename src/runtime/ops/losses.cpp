@@ -2,10 +2,10 @@
 // that was given to the right class, weighted by class; and how these are reduced to one number.
 //
 // Operands: scores [N, C, d1, ...], targets [N, d1, ...], optional weights [C].
-#include "runtime/ops/losses.hpp"
-
 #include <string>
 
+#include "ir/ops/functions.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
 #include "runtime/ops/softmax.hpp"
 
@@ -93,8 +93,6 @@ Expected<Tensors> loss(const KernelCall& call, const Tensor& log_probabilities) 
   });
 }
 
-}  // namespace
-
 Expected<Tensors> negative_log_likelihood_loss(const KernelCall& call) {
   return loss(call, call.operand(0));
 }
@@ -109,6 +107,13 @@ Expected<Tensors> softmax_cross_entropy_loss(const KernelCall& call) {
   QUADRANT_TRY(Tensors results, loss(call, logarithms[0]));
   results.push_back(std::move(logarithms[0]));
   return results;
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_losses() {
+  return {{ops::NegativeLogLikelihoodLoss::kind, negative_log_likelihood_loss, HalfFloats::widened},
+          {ops::SoftmaxCrossEntropyLoss::kind, softmax_cross_entropy_loss, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/ops/normalization.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> lp_normalization(const KernelCall& call) {
   const Tensor& x = call.operand(0);
@@ -28,6 +31,12 @@ Expected<Tensors> lp_normalization(const KernelCall& call) {
     const double norm = unit * (p == 1 ? sum : std::sqrt(sum));
     for (T& value : lane) value = static_cast<T>(value / norm);
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_lp_normalization() {
+  return {{ops::LpNormalization::kind, lp_normalization, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -2,10 +2,13 @@
 // (bias + alpha / size * sum of their squares) ^ beta.
 #include <cmath>
 
+#include "ir/ops/normalization.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> lrn(const KernelCall& call) {
   const Tensor& x = call.operand(0);
@@ -33,5 +36,9 @@ Expected<Tensors> lrn(const KernelCall& call) {
     }
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_lrn() { return {{ops::LRN::kind, lrn, HalfFloats::widened}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,7 +1,7 @@
 // LSTM: gates i (input), o (output), f (forget) and g (cell), in this order.
 //   i, f = f(... + P c),  c' = f c + i g(...),  o = f(... + P c'),  h' = o h(c')
 // What is clipped is what comes out of products, as in ONNX Runtime: not the cell.
-#include "runtime/ops/recurrent.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/recurrent_layer.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -64,8 +64,6 @@ class LstmCell {
   std::span<const T> peepholes_;
 };
 
-}  // namespace
-
 Expected<Tensors> lstm(const KernelCall& call) {
   constexpr std::array<std::string_view, 3> activations{"sigmoid", "tanh", "tanh"};
   QUADRANT_TRY(const RecurrentLayer layer, recurrent_layer(call, 4, activations));
@@ -80,5 +78,9 @@ Expected<Tensors> lstm(const KernelCall& call) {
     return Tensors{std::move(results.y), std::move(results.h), std::move(results.c)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_lstm() { return {{"lstm", lstm, HalfFloats::widened}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "quadrant/ir/ops.hpp"
-#include "runtime/ops/linear.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/product.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -31,8 +31,6 @@ Expected<Tensors> only(Expected<Tensor> result) {
   return Tensors{std::move(y)};
 }
 
-}  // namespace
-
 Expected<Tensors> matmul(const KernelCall& call) {
   return only(multiply_numpy({.a = call.operand(0), .b = call.operand(1)}));
 }
@@ -40,18 +38,6 @@ Expected<Tensors> matmul(const KernelCall& call) {
 Expected<Tensors> batch_matmul(const KernelCall& call) {
   QUADRANT_CHECK(check_shapes(call, 0, 3));
   return only(multiply({.a = call.operand(0), .b = call.operand(1)}));
-}
-
-Expected<Tensors> gemm(const KernelCall& call) {
-  QUADRANT_CHECK(check_shapes(call, 0, 2));
-  const ops::Gemm gemm{call.node()};
-  return only(multiply({.a = call.operand(0),
-                        .b = call.operand(1),
-                        .c = call.operand(2),
-                        .transpose_a = gemm.trans_a(),
-                        .transpose_b = gemm.trans_b(),
-                        .alpha = call.attribute_or("alpha", 1.0),
-                        .beta = call.attribute_or("beta", 1.0)}));
 }
 
 Expected<Tensors> addmm(const KernelCall& call) {
@@ -76,6 +62,29 @@ Expected<Tensors> linear(const KernelCall& call) {
       Tensor y,
       multiply({.a = std::move(x), .b = weight, .c = call.operand(2), .transpose_b = true}));
   return Tensors{is_row ? y.reshaped({y.extent(1)}) : std::move(y)};
+}
+
+}  // namespace
+
+Expected<Tensors> gemm(const KernelCall& call) {
+  QUADRANT_CHECK(check_shapes(call, 0, 2));
+  const ops::Gemm gemm{call.node()};
+  return only(multiply({.a = call.operand(0),
+                        .b = call.operand(1),
+                        .c = call.operand(2),
+                        .transpose_a = gemm.trans_a(),
+                        .transpose_b = gemm.trans_b(),
+                        .alpha = call.attribute_or("alpha", 1.0),
+                        .beta = call.attribute_or("beta", 1.0)}));
+}
+
+std::vector<KernelEntry> kernels::in_matmul() {
+  return {{"matmul", matmul, HalfFloats::widened},
+          {"batch_matmul", batch_matmul, HalfFloats::widened},
+          {"linear", linear, HalfFloats::widened},
+          {"gemm", gemm, HalfFloats::widened},
+          {"addmm", addmm, HalfFloats::widened},
+          {"baddbmm", addmm, HalfFloats::widened}};  // has an axis more
 }
 
 }  // namespace quadrant::inline v0::interpreted

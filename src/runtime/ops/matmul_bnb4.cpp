@@ -7,10 +7,12 @@
 
 #include "ir/packed_codes.hpp"
 #include "quadrant/ir/number_format.hpp"
-#include "runtime/ops/linear.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/packed_product.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> matmul_bnb4(const KernelCall& call) {
   const auto rows = call.attribute_or<std::int64_t>("N", 0);
@@ -46,6 +48,12 @@ Expected<Tensors> matmul_bnb4(const KernelCall& call) {
   };
   QUADRANT_TRY(Tensor y, packed_product(call.operand(0), {}, rows, columns, unpack));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_matmul_bnb4() {
+  return {{matmul_bnb4_kind, matmul_bnb4, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

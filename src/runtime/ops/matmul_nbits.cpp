@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/packed_codes.hpp"
-#include "runtime/ops/linear.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/packed_product.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -124,8 +124,6 @@ Expected<PackedWeight> packed_weight(const KernelCall& call) {
   return weight;
 }
 
-}  // namespace
-
 Expected<Tensors> matmul_nbits(const KernelCall& call) {
   QUADRANT_TRY(const PackedWeight weight, packed_weight(call));
   std::vector<float> zero_points(static_cast<std::size_t>(weight.blocks));
@@ -135,6 +133,12 @@ Expected<Tensors> matmul_nbits(const KernelCall& call) {
   QUADRANT_TRY(Tensor y, packed_product(call.operand(0), call.operand(5), weight.rows,
                                         weight.columns, unpack));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_matmul_nbits() {
+  return {{matmul_nbits_kind, matmul_nbits, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

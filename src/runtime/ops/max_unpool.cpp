@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
+#include "ir/ops/windows.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/indexing.hpp"
 #include "runtime/ops/window.hpp"
 #include "runtime/parameters.hpp"
 
@@ -31,8 +32,6 @@ Expected<Shape> unpooled_shape(const KernelCall& call) {
   return Shape(std::move(extents));
 }
 
-}  // namespace
-
 Expected<Tensors> max_unpool(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
   const Tensor& x = call.operand(0);
@@ -56,5 +55,9 @@ Expected<Tensors> max_unpool(const KernelCall& call) {
     return Tensors{std::move(y)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_max_unpool() { return {{ops::MaxUnpool::kind, max_unpool}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,9 +1,10 @@
 // MeanVarianceNormalization: mean 0 and variance 1 over some axes, by default all but the channels.
 #include <cmath>
 
+#include "ir/ops/normalization.hpp"
 #include "runtime/broadcast.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
@@ -21,8 +22,6 @@ Expected<Shape> statistics_shape(const KernelCall& call) {
   for (const std::int64_t axis : axes) extents[static_cast<std::size_t>(axis)] = 1;
   return Shape(std::move(extents));
 }
-
-}  // namespace
 
 Expected<Tensors> mean_variance_normalization(const KernelCall& call) {
   const Tensor& x = call.operand(0);
@@ -56,6 +55,12 @@ Expected<Tensors> mean_variance_normalization(const KernelCall& call) {
     });
     return Tensors{std::move(result)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_mean_variance_normalization() {
+  return {{ops::MeanVarianceNormalization::kind, mean_variance_normalization, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

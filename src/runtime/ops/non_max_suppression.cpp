@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "runtime/ops/resampling.hpp"
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -81,8 +82,6 @@ std::vector<std::int64_t> kept_boxes(const std::vector<Corners>& boxes, const fl
   return kept;
 }
 
-}  // namespace
-
 Expected<Tensors> non_max_suppression(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
   const Tensor& boxes = call.operand(0);   // [batch, boxes, 4]
@@ -113,6 +112,12 @@ Expected<Tensors> non_max_suppression(const KernelCall& call) {
   }
   const Shape shape{static_cast<std::int64_t>(selected.size()) / 3, 3};
   return Tensors{Tensor::from_values<std::int64_t>(ElementType::int64, shape, selected)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_non_max_suppression() {
+  return {{ops::NonMaxSuppression::kind, non_max_suppression, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "ir/ops/places.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/indexing.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> non_zero(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -33,6 +36,12 @@ Expected<Tensors> non_zero(const KernelCall& call) {
     }
   }
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_non_zero() {
+  return {{ops::NonZero::kind, non_zero, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

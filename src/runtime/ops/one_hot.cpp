@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/ops/places.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/indexing.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
 
@@ -29,8 +30,6 @@ Expected<Integers> whole_numbers_of(const Tensor& tensor) {
   }));
   return numbers;
 }
-
-}  // namespace
 
 Expected<Tensors> one_hot(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 3));
@@ -63,5 +62,9 @@ Expected<Tensors> one_hot(const KernelCall& call) {
     return Tensors{y};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_one_hot() { return {{ops::OneHot::kind, one_hot}}; }
 
 }  // namespace quadrant::inline v0::interpreted

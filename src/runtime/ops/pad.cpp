@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "ir/ops/windows.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/ops/scalar.hpp"
 #include "runtime/parameters.hpp"
 
@@ -139,8 +140,6 @@ Expected<Margin> centered_margin(std::int64_t extent, std::int64_t wanted) {
   return margin_of(extent, begin, wanted - extent - begin);
 }
 
-}  // namespace
-
 Expected<Tensors> pad(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
@@ -172,6 +171,12 @@ Expected<Tensors> center_crop_pad(const KernelCall& call) {
   }
   QUADRANT_TRY(Tensor y, pad_with_value(x, margins, {}));
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_pad() {
+  return {{ops::Pad::kind, pad}, {ops::CenterCropPad::kind, center_crop_pad}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

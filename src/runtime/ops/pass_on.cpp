@@ -1,10 +1,13 @@
 // Operations that hand on what they are given.
 #include <algorithm>
 
-#include "runtime/ops/moves.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> identity(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -24,6 +27,16 @@ Expected<Tensors> dropout(const KernelCall& call) {
   QUADRANT_TRY(Tensor mask, Tensor::make(ElementType::boolean, x.shape()));
   std::ranges::fill(mask.fill<bool>(), true);
   return Tensors{x, std::move(mask)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_pass_on() {
+  return {{"identity", identity},
+          {"coupled_ref", identity},
+          {"stats", identity},
+          {"stats_ref", identity},
+          {ops::Dropout::kind, dropout}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

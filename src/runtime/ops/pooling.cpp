@@ -1,15 +1,15 @@
 // Pools. They work along one axis after the other: the largest of a window is the largest of its
 // rows' largest, a sum is a sum of sums, and an average one of averages.
-#include "runtime/ops/pooling.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "ir/ops/windows.hpp"
 #include "ir/tensor_memory.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/window.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -278,8 +278,6 @@ Expected<Tensors> largest(const KernelCall& call, const Window& window) {
   return with_real(x.element(), body);
 }
 
-}  // namespace
-
 Expected<Tensors> max_pool(const KernelCall& call) {
   QUADRANT_TRY(const Window window, pool_window(call));
   return largest(call, window);
@@ -314,6 +312,17 @@ Expected<Tensors> global_average_pool(const KernelCall& call) {
 Expected<Tensors> global_lp_pool(const KernelCall& call) {
   QUADRANT_TRY(const Window window, global_window(call));
   return p_norm(call, window);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_pooling() {
+  return {{ops::MaxPool::kind, max_pool, HalfFloats::widened},
+          {ops::AveragePool::kind, average_pool, HalfFloats::widened},
+          {ops::LpPool::kind, lp_pool, HalfFloats::widened},
+          {ops::GlobalMaxPool::kind, global_max_pool, HalfFloats::widened},
+          {ops::GlobalAveragePool::kind, global_average_pool, HalfFloats::widened},
+          {ops::GlobalLpPool::kind, global_lp_pool, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -26,4 +26,7 @@ struct Product {
 /// not have that axis.
 [[nodiscard]] Expected<Tensor> multiply_numpy(Product product);
 
+/// The kernel of `gemm`: FusedGemm is that with an activation.
+[[nodiscard]] Expected<Tensors> gemm(const KernelCall& call);
+
 }  // namespace quadrant::inline v0::interpreted

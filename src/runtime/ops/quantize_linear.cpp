@@ -1,10 +1,11 @@
 // ONNX's QuantizeLinear and DequantizeLinear, and com.microsoft's: with scales and zero points that
 // are operands, so that they may be computed.
+#include "ir/ops/codes.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/affine.hpp"
 #include "runtime/ops/cast.hpp"
-#include "runtime/ops/quantization.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -51,8 +52,6 @@ Expected<Parameters> parameters_of(const KernelCall& call, ElementType storage) 
                            {values.begin(), values.end()}, zero_points.as<std::int64_t>());
 }
 
-}  // namespace
-
 // Divides in float32 whatever the types are, as ONNX Runtime does.
 Expected<Tensors> quantize_linear(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -76,6 +75,16 @@ Expected<Tensors> dequantize_linear(const KernelCall& call) {
   QUADRANT_TRY(const Parameters parameters, parameters_of(call, codes.element()));
   QUADRANT_TRY(Tensor real, dequantize_tensor(codes, parameters, expressed));
   return Tensors{std::move(real)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_quantize_linear() {
+  // Scales and values may be of different types, which the kernels see to.
+  return {{ops::QuantizeLinear::kind, quantize_linear},
+          {"onnx.com.microsoft::QuantizeLinear", quantize_linear},
+          {ops::DequantizeLinear::kind, dequantize_linear},
+          {"onnx.com.microsoft::DequantizeLinear", dequantize_linear}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -7,10 +7,10 @@
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/numerics/encode.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/affine.hpp"
 #include "runtime/ops/affine_wide.hpp"
 #include "runtime/ops/cast.hpp"
-#include "runtime/ops/quantization.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -60,8 +60,6 @@ Expected<Tensors> decoded(const Tensor& codes, const Quantization& quantization)
   QUADRANT_TRY(Tensor expressed, cast_to(real, quantization.expressed()));
   return Tensors{std::move(expressed)};
 }
-
-}  // namespace
 
 Expected<Tensors> quantize(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -123,6 +121,17 @@ Expected<Tensors> fake_quant(const KernelCall& call) {
   QUADRANT_TRY(const auto ranges, view.ranges(min, max));
   QUADRANT_TRY(const auto axis, view.axis());
   return fake_quantized(call.operand(0), ranges, axis);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_quantized_types() {
+  // Scales and values may be of different types, which the kernels see to.
+  return {{"quantize", quantize},
+          {"dequantize", dequantize},
+          {"storage_cast", storage_cast},
+          {"const_fake_quant", const_fake_quant},
+          {"fake_quant", fake_quant}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

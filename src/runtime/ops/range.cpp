@@ -4,10 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/ops/places.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "runtime/dispatch.hpp"
 #include "runtime/half_floats.hpp"
-#include "runtime/ops/moves.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
 
@@ -56,8 +57,6 @@ Expected<Tensor> numbers_between(const Tensor& start, const Tensor& limit, const
   return y;
 }
 
-}  // namespace
-
 Expected<Tensors> range(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 3));
   const ElementType element = call.operand(0).element();
@@ -80,5 +79,9 @@ Expected<Tensors> range(const KernelCall& call) {
   }
   return Tensors{std::move(y)};
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_range() { return {{ops::Range::kind, range}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,9 +3,10 @@
 #include <limits>
 #include <memory>
 
+#include "ir/ops/reductions.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
-#include "runtime/ops/reductions.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -172,8 +173,6 @@ struct LogSumExp {
   [[nodiscard]] double log() const { return largest + std::log(sum); }
 };
 
-}  // namespace
-
 Expected<Tensors> reduce_sum(const KernelCall& call) { return reduce(call, 0, plus, as_it_is); }
 
 Expected<Tensors> reduce_mean(const KernelCall& call) {
@@ -240,6 +239,21 @@ Expected<Tensors> reduce_min(const KernelCall& call) {
         return Limits::has_infinity ? Limits::infinity() : Limits::max();
       },
       [](auto a, auto b) { return smaller(a, b); });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_reduce() {
+  return {{ops::ReduceSum::kind, reduce_sum, HalfFloats::widened},
+          {ops::ReduceMean::kind, reduce_mean, HalfFloats::widened},
+          {ops::ReduceProd::kind, reduce_prod, HalfFloats::widened},
+          {ops::ReduceL1::kind, reduce_l1, HalfFloats::widened},
+          {ops::ReduceL2::kind, reduce_l2, HalfFloats::widened},
+          {ops::ReduceSumSquare::kind, reduce_sum_square, HalfFloats::widened},
+          {ops::ReduceLogSum::kind, reduce_log_sum, HalfFloats::widened},
+          {ops::ReduceLogSumExp::kind, reduce_log_sum_exp, HalfFloats::widened},
+          {ops::ReduceMax::kind, reduce_max, HalfFloats::widened},
+          {ops::ReduceMin::kind, reduce_min, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

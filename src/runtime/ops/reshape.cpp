@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/ops/moves.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -45,8 +45,6 @@ Expected<void> infer_extent(std::vector<std::int64_t>& extents, std::int64_t cou
   *unknown = count / others;
   return {};
 }
-
-}  // namespace
 
 Expected<Tensors> reshape(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -118,6 +116,13 @@ Expected<Tensors> flatten(const KernelCall& call) {
   }
   return Tensors{
       x.reshaped({count_between(x.shape(), 0, axis), count_between(x.shape(), axis, x.rank())})};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_reshape() {
+  return {
+      {"reshape", reshape}, {"squeeze", squeeze}, {"unsqueeze", unsqueeze}, {"flatten", flatten}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

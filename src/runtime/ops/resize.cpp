@@ -4,11 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/ops/windows.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/ops/resample.hpp"
-#include "runtime/ops/resampling.hpp"
 #include "runtime/ops/resized_axis.hpp"
 #include "runtime/parameters.hpp"
 
@@ -238,7 +239,21 @@ Expected<Filter> filter_of(const KernelCall& call, std::string_view mode) {
   };
 }
 
-}  // namespace
+// Upsample, and Resize when it was new: operand 1, or an attribute before opset 9, holds the
+// scales.
+Expected<Tensors> upsample(const KernelCall& call) {
+  QUADRANT_CHECK(require_operands(call, 1));
+  const Tensor& x = call.operand(0);
+  auto scales = call.attribute_or<std::vector<double>>("scales", {});
+  if (call.has(1)) {
+    QUADRANT_TRY(scales, reals_of(call.operand(1)));
+  }
+  Axes axes = axes_of(x.shape());
+  QUADRANT_CHECK(set_scales(axes, all_axes(x.rank()), scales));
+  Sampling sampling{.mode = call.attribute_or<std::string>("mode", "nearest")};
+  QUADRANT_TRY(sampling.filter, filter_of(call, sampling.mode));
+  return resized(x, axes, sampling);
+}
 
 Expected<Tensors> resize(const KernelCall& call) {
   if (call.opset() < 11) return upsample(call);
@@ -259,20 +274,11 @@ Expected<Tensors> resize(const KernelCall& call) {
   return resized(x, axes, sampling);
 }
 
-// Upsample, and Resize when it was new: operand 1, or an attribute before opset 9, holds the
-// scales.
-Expected<Tensors> upsample(const KernelCall& call) {
-  QUADRANT_CHECK(require_operands(call, 1));
-  const Tensor& x = call.operand(0);
-  auto scales = call.attribute_or<std::vector<double>>("scales", {});
-  if (call.has(1)) {
-    QUADRANT_TRY(scales, reals_of(call.operand(1)));
-  }
-  Axes axes = axes_of(x.shape());
-  QUADRANT_CHECK(set_scales(axes, all_axes(x.rank()), scales));
-  Sampling sampling{.mode = call.attribute_or<std::string>("mode", "nearest")};
-  QUADRANT_TRY(sampling.filter, filter_of(call, sampling.mode));
-  return resized(x, axes, sampling);
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_resize() {
+  return {{ops::Resize::kind, resize, HalfFloats::widened},
+          {ops::Upsample::kind, upsample, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

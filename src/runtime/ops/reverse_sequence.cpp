@@ -1,10 +1,13 @@
 #include <fmt/format.h>
 
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> reverse_sequence(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -40,6 +43,12 @@ Expected<Tensors> reverse_sequence(const KernelCall& call) {
     copy_box(Shape(box), x, from, y, to);
   }
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_reverse_sequence() {
+  return {{ops::ReverseSequence::kind, reverse_sequence}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

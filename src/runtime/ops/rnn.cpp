@@ -1,8 +1,10 @@
 // RNN: h' = f(X W' + h R' + biases).
-#include "runtime/ops/recurrent.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/recurrent_layer.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> rnn(const KernelCall& call) {
   constexpr std::array<std::string_view, 1> activations{"tanh"};
@@ -24,5 +26,9 @@ Expected<Tensors> rnn(const KernelCall& call) {
     return Tensors{std::move(results.y), std::move(results.h)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_rnn() { return {{"rnn", rnn, HalfFloats::widened}}; }
 
 }  // namespace quadrant::inline v0::interpreted

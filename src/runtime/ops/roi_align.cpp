@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/ops/windows.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/indices.hpp"
-#include "runtime/ops/resampling.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -149,8 +150,6 @@ Expected<void> check_operands(const KernelCall& call) {
                                         to_string(x.element()), to_string(x.shape())));
 }
 
-}  // namespace
-
 Expected<Tensors> roi_align(const KernelCall& call) {
   QUADRANT_CHECK(check_operands(call));
   QUADRANT_TRY(const RoiRules rules, roi_rules(call));
@@ -176,6 +175,12 @@ Expected<Tensors> roi_align(const KernelCall& call) {
     }
     return Tensors{std::move(y)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_roi_align() {
+  return {{ops::RoiAlign::kind, roi_align, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,7 +1,8 @@
 // RotaryEmbedding: pairs of a head's elements are turned by an angle that depends on the position.
 // A pair is an element of the first half and one of the second, or (interleaved) two neighbours;
 // elements behind the rotated ones stay.
-#include "runtime/ops/attention.hpp"
+#include "ir/ops/functions.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/heads.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -102,8 +103,6 @@ CacheRows consecutive(std::int64_t count, std::int64_t first = 0) {
   return rows;
 }
 
-}  // namespace
-
 // Operands: x, cosines, sines, optional positions; without these, the caches have a row for each
 // position of each sample.
 Expected<Tensors> rotary_embedding(const KernelCall& call) {
@@ -147,6 +146,13 @@ Expected<Tensors> rotary_embedding_microsoft(const KernelCall& call) {
   }
   QUADRANT_CHECK(set_rows(rotation, std::move(positions)));
   return rotated(call.operand(0), rotation);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_rotary_embedding() {
+  return {{ops::RotaryEmbedding::kind, rotary_embedding, HalfFloats::widened},
+          {"onnx.com.microsoft::RotaryEmbedding", rotary_embedding_microsoft, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 
+#include "ir/ops/places.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/indexing.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/indices.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
@@ -79,8 +80,6 @@ Expected<Tensors> scatter(const KernelCall& call, const Integers& offsets, std::
   });
 }
 
-}  // namespace
-
 Expected<Tensors> scatter_elements(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 3));
   const Shape& shape = call.operand(0).shape();
@@ -107,6 +106,14 @@ Expected<Tensors> scatter_nd(const KernelCall& call) {
                                           to_string(Shape(wanted))));
   }
   return scatter(call, slices.offsets, slices.size);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_scatter() {
+  return {{ops::Scatter::kind, scatter_elements, HalfFloats::widened},
+          {ops::ScatterElements::kind, scatter_elements, HalfFloats::widened},
+          {ops::ScatterND::kind, scatter_nd, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

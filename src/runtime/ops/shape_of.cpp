@@ -1,10 +1,13 @@
 // Operations that are about shapes, whatever the elements are.
 #include <algorithm>
 
-#include "runtime/ops/moves.hpp"
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> shape_of(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -25,6 +28,12 @@ Expected<Tensors> size_of(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const std::array count{call.operand(0).element_count()};
   return Tensors{Tensor::from_values<std::int64_t>(ElementType::int64, Shape::scalar(), count)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_shape_of() {
+  return {{ops::ShapeOf::kind, shape_of}, {ops::Size::kind, size_of}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

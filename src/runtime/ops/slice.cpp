@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -65,8 +65,6 @@ Expected<Bounds> bounds_of(const KernelCall& call, std::int64_t rank) {
   return Bounds{*std::move(starts), *std::move(ends), std::move(checked), *std::move(steps)};
 }
 
-}  // namespace
-
 Expected<Tensors> slice(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
@@ -84,5 +82,9 @@ Expected<Tensors> slice(const KernelCall& call) {
   QUADRANT_TRY(Tensor y, take_box(Shape(std::move(extents)), x, layout));
   return Tensors{std::move(y)};
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_slice() { return {{"slice", slice}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,8 +1,9 @@
 // Softmax, LogSoftmax, Hardmax: along an axis, and before opset 13 over all axes from that one on.
 #include "runtime/ops/softmax.hpp"
 
+#include "ir/ops/normalization.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
-#include "runtime/ops/normalization.hpp"
 
 namespace quadrant::inline v0::interpreted {
 
@@ -16,8 +17,6 @@ Expected<Tensors> along_axis(const KernelCall& call, Function function) {
   const Lanes lanes = flattens ? lanes_from(x.shape(), axis) : lanes_along(x.shape(), axis);
   return map_lanes(call, lanes, function);
 }
-
-}  // namespace
 
 Expected<Tensors> softmax(const KernelCall& call) {
   return along_axis(call, []<class T>(std::span<T> lane) { to_softmax(lane); });
@@ -33,6 +32,14 @@ Expected<Tensors> hardmax(const KernelCall& call) {
     std::ranges::fill(lane, T{0});
     lane[static_cast<std::size_t>(first)] = 1;
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_softmax() {
+  return {{ops::Softmax::kind, softmax, HalfFloats::widened},
+          {ops::LogSoftmax::kind, log_softmax, HalfFloats::widened},
+          {ops::Hardmax::kind, hardmax, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

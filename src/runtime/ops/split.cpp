@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -48,8 +48,6 @@ Expected<Integers> part_sizes(const KernelCall& call, std::int64_t extent) {
   return *sizes;
 }
 
-}  // namespace
-
 Expected<Tensors> split(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   const Tensor& x = call.operand(0);
@@ -67,5 +65,9 @@ Expected<Tensors> split(const KernelCall& call) {
   }
   return parts;
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_split() { return {{"split", split}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/indexing.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -34,8 +35,6 @@ Expected<std::int64_t> sequence_axis(const KernelCall& call) {
       "an update of {} [{}] for {} [{}] along axis {}", to_string(update.element()),
       to_string(update.shape()), to_string(cache.element()), to_string(cache.shape()), axis));
 }
-
-}  // namespace
 
 Expected<Tensors> tensor_scatter(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 2));
@@ -73,6 +72,12 @@ Expected<Tensors> tensor_scatter(const KernelCall& call) {
     copy_box(Shape(box), update, from, y, to);
   }
   return Tensors{std::move(y)};
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_tensor_scatter() {
+  return {{ops::TensorScatter::kind, tensor_scatter}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

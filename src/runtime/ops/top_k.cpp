@@ -1,10 +1,11 @@
 // The largest or smallest elements along an axis, and where they are.
 #include <numeric>
 
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/lanes.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
-#include "runtime/ops/reductions.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -59,8 +60,6 @@ void select_lanes(const Tensor& x, const Lanes& lanes, std::int64_t k, bool larg
   }
 }
 
-}  // namespace
-
 // K is an operand, before opset 10 an attribute. Sorted, whether or not that is asked for.
 Expected<Tensors> top_k(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -83,6 +82,12 @@ Expected<Tensors> top_k(const KernelCall& call) {
     select_lanes<T>(x, lanes, *k, largest, values, indices);
     return Tensors{std::move(values), std::move(indices)};
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_top_k() {
+  return {{ops::TopK::kind, top_k, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -3,8 +3,9 @@
 
 #include <numeric>
 
+#include "ir/ops/places.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/moves.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
@@ -48,8 +49,6 @@ Expected<Tensors> rearrange(const Tensor& x, Shape apart, const Integers& perm, 
   QUADRANT_TRY(const Tensor moved, transposed(x.reshaped(std::move(apart)), perm));
   return Tensors{moved.reshaped(std::move(joined))};
 }
-
-}  // namespace
 
 Expected<Tensors> transpose(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -97,6 +96,14 @@ Expected<Tensors> space_to_depth(const KernelCall& call) {
     return rearrange(call.operand(0), parts, {0, 1, 3, 5, 2, 4}, joined);
   }
   return rearrange(call.operand(0), parts, {0, 3, 5, 1, 2, 4}, joined);
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_transpose() {
+  return {{"transpose", transpose},
+          {ops::DepthToSpace::kind, depth_to_space},
+          {ops::SpaceToDepth::kind, space_to_depth}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

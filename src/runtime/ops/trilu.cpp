@@ -1,10 +1,13 @@
 #include <algorithm>
 
+#include "ir/ops/places.hpp"
 #include "runtime/dispatch.hpp"
-#include "runtime/ops/moves.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/parameters.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 Expected<Tensors> trilu(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
@@ -34,5 +37,9 @@ Expected<Tensors> trilu(const KernelCall& call) {
     return Tensors{std::move(y)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_trilu() { return {{ops::Trilu::kind, trilu}}; }
 
 }  // namespace quadrant::inline v0::interpreted

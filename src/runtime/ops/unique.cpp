@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/ops/places.hpp"
 #include "runtime/dispatch.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/layout.hpp"
-#include "runtime/ops/indexing.hpp"
 #include "runtime/ops/numbers.hpp"
 #include "runtime/parameters.hpp"
 
@@ -94,8 +95,6 @@ Expected<Tensors> results_of(const Tensor& x, std::int64_t axis, const Groups& g
   return Tensors{std::move(y), list_of(firsts), list_of(inverse), list_of(counts)};
 }
 
-}  // namespace
-
 Expected<Tensors> unique(const KernelCall& call) {
   QUADRANT_CHECK(require_operands(call, 1));
   // Without an axis the elements lie along one.
@@ -122,6 +121,12 @@ Expected<Tensors> unique(const KernelCall& call) {
     }
     return results_of(x, axis, groups, listed);
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_unique() {
+  return {{ops::Unique::kind, unique, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,5 +1,6 @@
 // Operations of any number of operands of one type, which broadcast together.
-#include "runtime/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 #include "runtime/ops/numbers.hpp"
 
@@ -20,8 +21,6 @@ Expected<Tensors> fold(const KernelCall& call, Function function) {
   });
 }
 
-}  // namespace
-
 Expected<Tensors> max(const KernelCall& call) {
   return fold(call, [](auto a, auto b) { return larger(a, b); });
 }
@@ -40,6 +39,15 @@ Expected<Tensors> mean(const KernelCall& call) {
     const auto count = static_cast<T>(call.operand_count());
     return map_each<T>(total[0], [&](T value) { return value / count; });
   });
+}
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_variadic() {
+  return {{ops::Max::kind, max, HalfFloats::widened},
+          {ops::Min::kind, min, HalfFloats::widened},
+          {ops::Sum::kind, sum, HalfFloats::widened},
+          {ops::Mean::kind, mean, HalfFloats::widened}};
 }
 
 }  // namespace quadrant::inline v0::interpreted

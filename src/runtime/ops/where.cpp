@@ -1,7 +1,10 @@
-#include "runtime/ops/elementwise.hpp"
+#include "ir/ops/elementwise.hpp"
+#include "runtime/kernel_tables.hpp"
 #include "runtime/ops/map.hpp"
 
 namespace quadrant::inline v0::interpreted {
+
+namespace {
 
 // Operands: a condition, what is taken where it holds, and what elsewhere; all three broadcast.
 Expected<Tensors> where(const KernelCall& call) {
@@ -35,5 +38,9 @@ Expected<Tensors> where(const KernelCall& call) {
     return Tensors{std::move(result)};
   });
 }
+
+}  // namespace
+
+std::vector<KernelEntry> kernels::in_where() { return {{ops::Where::kind, where}}; }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -1,0 +1,21 @@
+// The table that runtime/kernels.cpp puts together of those in runtime/ops.
+#include "runtime/kernels.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace quadrant::test {
+namespace {
+
+TEST_CASE("kernels are sorted by kind, and none is there twice") {
+  const auto kernels = builtin_kernels();
+  REQUIRE(!kernels.empty());
+  CHECK(std::ranges::adjacent_find(kernels, std::ranges::greater_equal(), &KernelEntry::kind) ==
+        kernels.end());
+  CHECK(std::ranges::find(kernels, nullptr, &KernelEntry::kernel) == kernels.end());
+}
+
+}  // namespace
+}  // namespace quadrant::test
