@@ -1,6 +1,7 @@
 #include "mlir_plugin/scheme_pass.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
@@ -8,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "mlir_plugin/methods.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
+#include "numerics/clip_words.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/recipe/documents.hpp"
@@ -193,6 +196,11 @@ Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
   } else if (!symmetry_.empty() && symmetry_ != "symmetric") {
     return unknown("symmetry", symmetry_, "symmetric, asymmetric");
   }
+  if (clip_.empty()) return options;
+  options.clip = parse_clip(clip_);
+  if (!options.clip) {
+    return unknown("clip", clip_, fmt::format("{}", fmt::join(std::views::keys(clip_words), ", ")));
+  }
   return options;
 }
 
@@ -201,6 +209,10 @@ Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statist
     return fail(ErrorCode::usage,
                 "symmetry is for scheme=weight-only: static has zero points for activations and "
                 "none for weights");
+  }
+  if (!clip_.empty()) {
+    return fail(ErrorCode::usage,
+                "clip is for scheme=weight-only: static scales weights by their largest magnitude");
   }
   StaticAffineOptions options;
   options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));

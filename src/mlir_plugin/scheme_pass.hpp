@@ -73,6 +73,10 @@ class SchemePass : public mlir::OperationPass<> {
   Option<std::string> symmetry_{
       *this, "symmetry", llvm::cl::init(""),
       llvm::cl::desc("of weight-only: symmetric (default), or asymmetric, with zero points")};
+  Option<std::string> clip_{
+      *this, "clip", llvm::cl::init(""),
+      llvm::cl::desc("of weight-only: how scales are chosen: absmax, minmax, mse (default: of the "
+                     "least squared error for symmetric codes of 4 bits)")};
   Option<std::string> non_finite_{
       *this, "non-finite", llvm::cl::init("refuse"),
       llvm::cl::desc("weights with NaN or infinity: refuse, or leave them float")};
