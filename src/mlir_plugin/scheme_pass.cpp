@@ -7,9 +7,11 @@
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
 #include <mlir/IR/BuiltinOps.h>
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -143,6 +145,10 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   return run(graph, registry, options);
 }
 
+std::string SchemePass::codes() const {
+  return type_.empty() ? "codes" : fmt::format("codes of {}", type_.getValue());
+}
+
 bool SchemePass::may_be_codes(mlir::Value value) const {
   const auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
   return arguments_ && argument && arguments_->is_marked(argument);
@@ -187,7 +193,26 @@ Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
   return unknown("scheme", scheme_, "weight-only, static");
 }
 
+// The type says what some others would.
+Expected<WeightOnlyOptions> SchemePass::options_of_type() const {
+  const std::array<std::pair<std::string_view, bool>, 4> others{
+      {{"bits", bits_.hasValue()},
+       {"symmetry", symmetry_.hasValue()},
+       {"granularity", granularity_.hasValue()},
+       {"clip", clip_.hasValue()}}};
+  for (const auto& [name, is_given] : others) {
+    if (!is_given) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("a type says what {} would: leave one of them out", name));
+  }
+  WeightOnlyOptions options{.type = type_.getValue()};
+  QUADRANT_TRY(options.block_size, block_size());
+  if (block_size_.hasValue()) options.granularity = Granularity::Kind::block;
+  return options;
+}
+
 Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
+  if (!type_.empty()) return options_of_type();
   WeightOnlyOptions options{.bits = bits_};
   QUADRANT_TRY(options.granularity, granularity());
   QUADRANT_TRY(options.block_size, block_size());
@@ -209,6 +234,9 @@ Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statist
     return fail(ErrorCode::usage,
                 "symmetry is for scheme=weight-only: static has zero points for activations and "
                 "none for weights");
+  }
+  if (!type_.empty()) {
+    return fail(ErrorCode::usage, "type is for scheme=weight-only: static has integers");
   }
   if (!clip_.empty()) {
     return fail(ErrorCode::usage,
@@ -252,8 +280,8 @@ Expected<Saturation> SchemePass::saturation() const {
 }
 
 Expected<std::int64_t> SchemePass::block_size() const {
-  if (block_size_.getNumOccurrences() == 0) return WeightOnlyOptions().block_size;
-  if (granularity_ != "block") {
+  if (!block_size_.hasValue()) return WeightOnlyOptions().block_size;
+  if (granularity_ != "block" && type_.empty()) {
     return fail(ErrorCode::usage, fmt::format("block-size is for granularity=block, and this is {}",
                                               granularity_.getValue()));
   }
