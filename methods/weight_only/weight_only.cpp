@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/scales.hpp"
+#include "numerics/clip_words.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "weight_only/methods.hpp"
@@ -68,18 +69,6 @@ std::string_view text(Symmetry symmetry) {
       return "signed-scale";
     case Symmetry::asymmetric:
       return "asymmetric";
-  }
-  return {};
-}
-
-std::string_view text(Clip clip) {
-  switch (clip) {
-    case Clip::absmax:
-      return "absmax";
-    case Clip::minmax:
-      return "minmax";
-    case Clip::mse:
-      return "mse";
   }
   return {};
 }
@@ -266,7 +255,7 @@ std::string WeightOnly::describe() const {
   return fmt::format("bits={} {} codes={}<{}:{}> granularity={} clip={} scales={} form={}",
                      options_.bits, text(options_.symmetry), to_string(scale.storage),
                      scale.storage_min, scale.storage_max, describe_granularity(options_),
-                     text(scale.clip), to_string(scale.scale), text(options_.form));
+                     to_string(scale.clip), to_string(scale.scale), text(options_.form));
 }
 
 ScaleRule WeightOnly::rule() const noexcept {

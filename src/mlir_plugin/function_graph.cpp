@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "mlir_plugin/code_arithmetic.hpp"
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/integer_products.hpp"
@@ -283,6 +284,41 @@ Expected<mlir::quant::QuantizedType> FunctionGraph::quantized_type(const Uniform
   return made;
 }
 
+// Moves floats no more, but codes, and so does what it moves.
+void FunctionGraph::move_as_codes(NodeId node) {
+  std::vector<NodeId> moves;
+  const auto is_due = [&](const Row& row) {
+    return row.op != nullptr && row.makes_codes && is_move(row.op) &&
+           llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(row.op->getResult(0)));
+  };
+  for (NodeId at = node; is_due(rows_[at.index]); at = rows_[at.index].operands[0].node) {
+    moves.push_back(at);
+  }
+  for (const NodeId each : llvm::reverse(moves)) {
+    Row& row = rows_[each.index];
+    free_destinations(row.op->getResult(0));
+    row.op =
+        move_codes(row.op, to_code_type(function_->getContext(), row.results[0].type.quantization));
+  }
+}
+
+// Of what the quantized types of this version of MLIR do not say.
+Expected<NodeId> FunctionGraph::emit_arithmetic(NodeSpec spec) {
+  const Value codes = spec.operands[0];
+  move_as_codes(codes.node);
+  mlir::OpBuilder builder = builder_behind(value(codes));
+  auto made = CodeArithmetic::make(builder, value(codes), scaled_format(type(codes).quantization));
+  if (!made) {
+    made.error().place.tensor = value_name(codes);
+    return fail(std::move(made).error());
+  }
+  mlir::Operation* const real = made->all(builder).getDefiningOp();
+  auto& [name, type] = spec.results[0];
+  const NodeId node = adopt(real, std::move(name), codes, std::move(type));
+  arithmetic_.emplace_back(node, *std::move(made));
+  return node;
+}
+
 Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   const Value codes = spec.operands[0];
   // `finish` makes the sum real numbers, with what it begins with.
@@ -294,6 +330,8 @@ Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   }
   const mlir::Value value = this->value(codes);
   const TensorType& type = this->type(codes);
+  const bool is_ranked = llvm::isa<mlir::RankedTensorType>(value.getType());
+  if (is_ranked && !has_quantized_type(type)) return emit_arithmetic(std::move(spec));
   QUADRANT_TRY(const mlir::quant::QuantizedType quantized,
                quantized_type(*type.uniform(), value_name(codes)));
   mlir::OpBuilder builder = builder_behind(value);
@@ -365,16 +403,10 @@ Expected<mlir::ElementsAttr> FunctionGraph::coded_contents(const TensorType& typ
   if (!type.quantization) {
     return fail(ErrorCode::impossible, "constants become codes", {.tensor = std::string(name)});
   }
-  if (type.quantization.other()) {
-    return fail(ErrorCode::impossible,
-                fmt::format("the dialect quant has uniform types, not {}",
-                            to_string(type.quantization.other()->format)),
-                {.tensor = std::string(name)});
-  }
   const auto extents = codes.shape().known_extents();
-  const auto held = mlir::RankedTensorType::get(
-      llvm::ArrayRef(extents.data(), extents.size()),
-      to_code_type(function_->getContext(), *type.quantization.uniform()));
+  const auto held =
+      mlir::RankedTensorType::get(llvm::ArrayRef(extents.data(), extents.size()),
+                                  to_code_type(function_->getContext(), type.quantization));
   // Functions are rewritten at the same time, and have names in common.
   return to_elements(held, codes,
                      fmt::format("{}_{}", std::string_view(function_.getName()), name));
@@ -521,10 +553,7 @@ Expected<void> FunctionGraph::finish() {
       continue;
     }
     if (is_move(rows_[index].op)) {
-      const UniformType& type = *rows_[index].results[0].type.uniform();
-      free_destinations(rows_[index].op->getResult(0));
-      rows_[index].op =
-          move_codes(rows_[index].op, to_code_type(rows_[index].op->getContext(), type));
+      move_as_codes(node);
       continue;
     }
     mlir::Value real = sum_of_integers(node);
@@ -533,6 +562,9 @@ Expected<void> FunctionGraph::finish() {
       real = rows_[index].op->getResult(0);
     }
     QUADRANT_CHECK(compute_codes(node, real));
+  }
+  for (const auto& [node, arithmetic] : arithmetic_) {
+    if (!rows_[node.index].is_erased) arithmetic.compute_where_read(value({node}));
   }
   return {};
 }

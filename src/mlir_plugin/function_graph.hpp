@@ -12,8 +12,10 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "mlir_plugin/code_arithmetic.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "quadrant/ir/graph_rewriter.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -26,7 +28,8 @@ namespace quadrant::inline v0::mlir_plugin {
 /// which reads what its regions capture.
 ///
 /// Codes are plain integers; `quant.scast` and `quant.dcast` stand where floats are read, and
-/// `quant.qcast` and `quant.scast` where they are quantized.
+/// `quant.qcast` and `quant.scast` where they are quantized. Constants whose meaning no quantized
+/// type says become floats by arithmetic (CodeArithmetic).
 ///
 /// Refers to the function, which nothing else may change meanwhile.
 class FunctionGraph final : public GraphView, public GraphRewriter {
@@ -109,6 +112,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
                                                                     std::string_view of) const;
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
+  void move_as_codes(NodeId node);
+  [[nodiscard]] Expected<NodeId> emit_arithmetic(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
   [[nodiscard]] Expected<mlir::ElementsAttr> coded_contents(const TensorType& type,
@@ -127,6 +132,7 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   Products products_;
   std::vector<Row> rows_;  // by the index of the node
   std::unordered_set<std::string> names_;
+  std::vector<std::pair<NodeId, CodeArithmetic>> arithmetic_;  // and what makes floats by it
 };
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "mlir_plugin/element_reads.hpp"
 #include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -95,15 +96,6 @@ mlir::Value constant(OpBuilder& builder, Location location, mlir::FloatType type
 mlir::Value constant(OpBuilder& builder, Location location, mlir::IntegerType type,
                      std::int64_t value) {
   return make_op<arith::ConstantOp>(builder, location, builder.getIntegerAttr(type, value));
-}
-
-mlir::Value resize(OpBuilder& builder, Location location, mlir::Value value, mlir::FloatType type) {
-  auto from = llvm::cast<mlir::FloatType>(value.getType());
-  if (from == type) return value;
-  if (from.getWidth() < type.getWidth()) {
-    return make_op<arith::ExtFOp>(builder, location, type, value);
-  }
-  return make_op<arith::TruncFOp>(builder, location, type, value);
 }
 
 // `zero_point` null: all zero.
@@ -303,30 +295,15 @@ mlir::Value lower_dequantize(mlir::Operation* op, const Arithmetic& type) {
   return dequantize_all(builder, op->getLoc(), type, codes);
 }
 
-// Where the scale of the element that is read is.
-llvm::SmallVector<mlir::Value> scale_indices(OpBuilder& builder, mlir::tensor::ExtractOp read,
-                                             const Arithmetic& type) {
-  if (type.axis) return {read.getIndices()[static_cast<unsigned>(*type.axis)]};
-  if (type.blocks.empty()) return {};
-  llvm::SmallVector<mlir::Value> indices;
-  for (const auto& [index, block] : llvm::zip_equal(read.getIndices(), type.blocks)) {
-    if (block == 1) {
-      indices.push_back(index);
-      continue;
-    }
-    const mlir::Value extent =
-        make_op<arith::ConstantOp>(builder, read.getLoc(), builder.getIndexAttr(block));
-    indices.push_back(make_op<arith::DivUIOp>(builder, read.getLoc(), index, extent));
+// Where the scale of each element is.
+mlir::AffineMap scale_map(OpBuilder& builder, const Arithmetic& type, unsigned rank) {
+  llvm::SmallVector<mlir::AffineExpr> along;
+  if (type.axis) along.push_back(builder.getAffineDimExpr(static_cast<unsigned>(*type.axis)));
+  for (const std::int64_t block : type.blocks) {
+    const mlir::AffineExpr axis = builder.getAffineDimExpr(static_cast<unsigned>(along.size()));
+    along.push_back(axis.floorDiv(static_cast<std::uint64_t>(block)));
   }
-  return indices;
-}
-
-std::vector<mlir::tensor::ExtractOp> single_reads(mlir::Value tensor) {
-  std::vector<mlir::tensor::ExtractOp> reads;
-  for (mlir::Operation* const user : tensor.getUsers()) {
-    if (auto read = llvm::dyn_cast<mlir::tensor::ExtractOp>(user)) reads.push_back(read);
-  }
-  return reads;
+  return mlir::AffineMap::get(rank, 0, along, builder.getContext());
 }
 
 // An element that is read alone is dequantized where it is read: a table of which a few rows are
@@ -336,23 +313,24 @@ void lower_single_reads(llvm::ArrayRef<mlir::tensor::ExtractOp> reads, const Ari
   for (mlir::tensor::ExtractOp read : reads) {
     OpBuilder inside(read);
     const Location at = read.getLoc();
-    const auto element = [&](mlir::Value tensor, mlir::ValueRange indices) -> mlir::Value {
-      return make_op<mlir::tensor::ExtractOp>(inside, at, tensor, indices);
+    const auto rank = static_cast<unsigned>(read.getIndices().size());
+    const auto element = [&](mlir::Value tensor, mlir::AffineMap map) {
+      return read_element(inside, at, tensor, map, read.getIndices());
     };
     mlir::Value scale;
     mlir::Value zero_point;
     if (held.scales) {
-      const llvm::SmallVector<mlir::Value> indices = scale_indices(inside, read, type);
-      scale = element(held.scales, indices);
-      if (held.zero_points) zero_point = element(held.zero_points, indices);
+      const mlir::AffineMap map = scale_map(inside, type, rank);
+      scale = element(held.scales, map);
+      if (held.zero_points) zero_point = element(held.zero_points, map);
     } else {
       scale = constant(inside, at, type.real, type.scales.front());
       if (type.has_zero_points()) {
         zero_point = constant(inside, at, type.integer, type.zero_points.front());
       }
     }
-    read.replaceAllUsesWith(
-        dequantize(inside, at, type, element(codes, read.getIndices()), scale, zero_point));
+    read.replaceAllUsesWith(dequantize(
+        inside, at, type, element(codes, inside.getMultiDimIdentityMap(rank)), scale, zero_point));
     read.erase();
   }
 }

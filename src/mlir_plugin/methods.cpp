@@ -124,6 +124,7 @@ QUADRANT_QUANTIZER(MlirRealProductMethod, StaticAffine, RealProductOp) {
 
 std::int64_t divided_axis(const Shape& shape, std::int64_t axis, const WeightOnlyOptions& options) {
   if (axis < 0 || !shape.is_ranked() || axis >= shape.rank()) return -1;
+  if (!options.type.empty()) return axis;  // the last block may be a short one
   return shape[axis].value_or(1) % options.block_size == 0 ? axis : -1;
 }
 

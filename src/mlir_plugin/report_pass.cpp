@@ -76,7 +76,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
         if (is_selected) ++selected;
       }
       std::string text = fmt::format("{}: {}: {}", graph.name(node),
-                                     is_selected ? "codes" : "float", explanation.reason);
+                                     is_selected ? codes() : "float", explanation.reason);
       mlir::Operation* const op = graph.operation(node);
       if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
         text +=
@@ -95,7 +95,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
     if (analysis.plan.values.empty()) remark_nothing(graph);
     if (weights == 0) return {};
     mlir::emitRemark(graph.function().getLoc(),
-                     fmt::format("{} of {} float constants become codes", selected, weights));
+                     fmt::format("{} of {} float constants become {}", selected, weights, codes()));
     return {};
   }
 };

@@ -1,13 +1,17 @@
 #include "mlir_plugin/scheme_pass.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
 #include <mlir/IR/BuiltinOps.h>
 
+#include <array>
 #include <memory>
 #include <optional>
+#include <ranges>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +22,7 @@
 #include "mlir_plugin/methods.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
+#include "numerics/clip_words.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/recipe/documents.hpp"
@@ -140,6 +145,10 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   return run(graph, registry, options);
 }
 
+std::string SchemePass::codes() const {
+  return type_.empty() ? "codes" : fmt::format("codes of {}", type_.getValue());
+}
+
 bool SchemePass::may_be_codes(mlir::Value value) const {
   const auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
   return arguments_ && argument && arguments_->is_marked(argument);
@@ -184,7 +193,26 @@ Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
   return unknown("scheme", scheme_, "weight-only, static");
 }
 
+// The type says what some others would.
+Expected<WeightOnlyOptions> SchemePass::options_of_type() const {
+  const std::array<std::pair<std::string_view, bool>, 4> others{
+      {{"bits", bits_.hasValue()},
+       {"symmetry", symmetry_.hasValue()},
+       {"granularity", granularity_.hasValue()},
+       {"clip", clip_.hasValue()}}};
+  for (const auto& [name, is_given] : others) {
+    if (!is_given) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("a type says what {} would: leave one of them out", name));
+  }
+  WeightOnlyOptions options{.type = type_.getValue()};
+  QUADRANT_TRY(options.block_size, block_size());
+  if (block_size_.hasValue()) options.granularity = Granularity::Kind::block;
+  return options;
+}
+
 Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
+  if (!type_.empty()) return options_of_type();
   WeightOnlyOptions options{.bits = bits_};
   QUADRANT_TRY(options.granularity, granularity());
   QUADRANT_TRY(options.block_size, block_size());
@@ -192,6 +220,11 @@ Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
     options.symmetry = Symmetry::asymmetric;
   } else if (!symmetry_.empty() && symmetry_ != "symmetric") {
     return unknown("symmetry", symmetry_, "symmetric, asymmetric");
+  }
+  if (clip_.empty()) return options;
+  options.clip = parse_clip(clip_);
+  if (!options.clip) {
+    return unknown("clip", clip_, fmt::format("{}", fmt::join(std::views::keys(clip_words), ", ")));
   }
   return options;
 }
@@ -201,6 +234,13 @@ Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statist
     return fail(ErrorCode::usage,
                 "symmetry is for scheme=weight-only: static has zero points for activations and "
                 "none for weights");
+  }
+  if (!type_.empty()) {
+    return fail(ErrorCode::usage, "type is for scheme=weight-only: static has integers");
+  }
+  if (!clip_.empty()) {
+    return fail(ErrorCode::usage,
+                "clip is for scheme=weight-only: static scales weights by their largest magnitude");
   }
   StaticAffineOptions options;
   options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
@@ -240,8 +280,8 @@ Expected<Saturation> SchemePass::saturation() const {
 }
 
 Expected<std::int64_t> SchemePass::block_size() const {
-  if (block_size_.getNumOccurrences() == 0) return WeightOnlyOptions().block_size;
-  if (granularity_ != "block") {
+  if (!block_size_.hasValue()) return WeightOnlyOptions().block_size;
+  if (granularity_ != "block" && type_.empty()) {
     return fail(ErrorCode::usage, fmt::format("block-size is for granularity=block, and this is {}",
                                               granularity_.getValue()));
   }

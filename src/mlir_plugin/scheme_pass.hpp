@@ -35,6 +35,8 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] virtual bool changes_module() const = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;
   [[nodiscard]] bool is_static() const { return scheme_ == "static"; }
+  /// What weights become: `codes`, of a type that has been asked for.
+  [[nodiscard]] std::string codes() const;
   /// Whether it is an argument that becomes codes where all calls can pass some.
   [[nodiscard]] bool may_be_codes(mlir::Value value) const;
   /// Why no value of the function becomes codes, as a remark, where there is something that could.
@@ -45,6 +47,7 @@ class SchemePass : public mlir::OperationPass<> {
   [[nodiscard]] Expected<void> run(FunctionGraph& graph);
   [[nodiscard]] Expected<Registry> make_registry(StatisticsTable statistics) const;
   [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const;
+  [[nodiscard]] Expected<WeightOnlyOptions> options_of_type() const;
   [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const;
   [[nodiscard]] Expected<Granularity::Kind> granularity() const;
   [[nodiscard]] Expected<std::int64_t> block_size() const;
@@ -63,16 +66,25 @@ class SchemePass : public mlir::OperationPass<> {
   Option<std::string> scheme_{
       *this, "scheme", llvm::cl::init("weight-only"),
       llvm::cl::desc("weight-only, or static: activations, too, by quadrant.stats")};
+  Option<std::string> type_{
+      *this, "type", llvm::cl::init(""),
+      llvm::cl::desc("of weight-only: a number format by name or text (nf4, fp8-e4m3, q4_k, "
+                     "codebook:16), instead of bits, granularity, symmetry and clip")};
   Option<int> bits_{*this, "bits", llvm::cl::init(8),
                     llvm::cl::desc("of the codes of weights: 8 or 4")};
   Option<std::string> granularity_{*this, "granularity", llvm::cl::init("channel"),
                                    llvm::cl::desc("what shares a scale: channel, tensor, or, of "
                                                   "weight-only from version 20 on, block")};
   Option<int> block_size_{*this, "block-size", llvm::cl::init(32),
-                          llvm::cl::desc("of granularity=block: along the axis that is summed")};
+                          llvm::cl::desc("of granularity=block, or of a type: along the axis that "
+                                         "is summed")};
   Option<std::string> symmetry_{
       *this, "symmetry", llvm::cl::init(""),
       llvm::cl::desc("of weight-only: symmetric (default), or asymmetric, with zero points")};
+  Option<std::string> clip_{
+      *this, "clip", llvm::cl::init(""),
+      llvm::cl::desc("of weight-only: how scales are chosen: absmax, minmax, mse (default: of the "
+                     "least squared error for symmetric codes of 4 bits)")};
   Option<std::string> non_finite_{
       *this, "non-finite", llvm::cl::init("refuse"),
       llvm::cl::desc("weights with NaN or infinity: refuse, or leave them float")};

@@ -55,20 +55,6 @@ ElementType to_element(mlir::Type type) {
   return ElementType::opaque;
 }
 
-mlir::Type to_float_type(mlir::MLIRContext* context, ElementType element) {
-  mlir::Builder builder(context);
-  switch (element) {
-    case ElementType::float16:
-      return builder.getF16Type();
-    case ElementType::bfloat16:
-      return builder.getBF16Type();
-    case ElementType::float64:
-      return builder.getF64Type();
-    default:
-      return builder.getF32Type();
-  }
-}
-
 #if LLVM_VERSION_MAJOR >= 20
 using UniformQuantizedSubChannelType = mlir::quant::UniformQuantizedSubChannelType;
 
@@ -116,6 +102,20 @@ std::optional<Granularity> block_granularity(const BlockType& type) {
 }
 
 }  // namespace
+
+mlir::FloatType to_float_type(mlir::MLIRContext* context, ElementType element) {
+  mlir::Builder builder(context);
+  switch (element) {
+    case ElementType::float16:
+      return builder.getF16Type();
+    case ElementType::bfloat16:
+      return builder.getBF16Type();
+    case ElementType::float64:
+      return builder.getF64Type();
+    default:
+      return builder.getF32Type();
+  }
+}
 
 std::optional<BlockType> to_block_type(QuantizedType type) {
 #if LLVM_VERSION_MAJOR >= 20
@@ -214,8 +214,16 @@ mlir::Type with_element(mlir::Type type, mlir::Type element) {
   return shaped ? mlir::Type(shaped.clone(element)) : element;
 }
 
-mlir::IntegerType to_code_type(mlir::MLIRContext* context, const UniformType& type) {
-  return mlir::IntegerType::get(context, static_cast<unsigned>(declared_bits(type)));
+bool has_quantized_type(const TensorType& type) {
+  if (!type.uniform()) return false;
+  const bool is_in_blocks = type.uniform()->granularity.kind == Granularity::Kind::block;
+  if (is_in_blocks && !has_blocks) return false;
+  return static_cast<bool>(verify_quantized_type(*type.uniform(), type.shape));
+}
+
+mlir::IntegerType to_code_type(mlir::MLIRContext* context, const Quantization& type) {
+  const int bits = type.uniform() ? declared_bits(*type.uniform()) : bit_width(type.storage());
+  return mlir::IntegerType::get(context, static_cast<unsigned>(bits));
 }
 
 Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const UniformType& type) {
@@ -225,7 +233,8 @@ Expected<QuantizedType> to_quantized_type(mlir::MLIRContext* context, const Unif
   QUADRANT_TRY(const std::vector<std::int64_t> zero_points, read_zero_points(type));
   const IntegerRange range = integer_range(type.storage).value_or(IntegerRange{});
   const unsigned flags = range.min < 0 ? mlir::quant::QuantizationFlags::Signed : 0;
-  const mlir::Type storage = to_code_type(context, type);
+  const mlir::Type storage =
+      mlir::IntegerType::get(context, static_cast<unsigned>(declared_bits(type)));
   const mlir::Type expressed = to_float_type(context, type.expressed);
   const auto refuse = [context] { return mlir::emitError(mlir::UnknownLoc::get(context)); };
   QuantizedType made;

@@ -23,6 +23,9 @@ namespace quadrant::inline v0::mlir_plugin {
 /// `opaque`.
 [[nodiscard]] TensorType to_tensor_type(mlir::Type type);
 
+/// Of a float that MLIR has, too; of other elements, f32.
+[[nodiscard]] mlir::FloatType to_float_type(mlir::MLIRContext* context, ElementType element);
+
 /// `type` with elements of another type; of a scalar, that type.
 [[nodiscard]] mlir::Type with_element(mlir::Type type, mlir::Type element);
 
@@ -45,7 +48,12 @@ struct BlockType {
 [[nodiscard]] Expected<mlir::quant::QuantizedType> to_quantized_type(mlir::MLIRContext* context,
                                                                      const UniformType& type);
 
+/// Whether `to_quantized_type` has one for a tensor of that type, which is quantized: another
+/// format, scales below zero, blocks that do not divide their axis, and blocks before version 20
+/// have none.
+[[nodiscard]] bool has_quantized_type(const TensorType& type);
+
 /// The integer type that holds the codes.
-[[nodiscard]] mlir::IntegerType to_code_type(mlir::MLIRContext* context, const UniformType& type);
+[[nodiscard]] mlir::IntegerType to_code_type(mlir::MLIRContext* context, const Quantization& type);
 
 }  // namespace quadrant::inline v0::mlir_plugin

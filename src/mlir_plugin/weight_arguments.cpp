@@ -110,6 +110,21 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
   return to_quantized_type(floats.getContext(), made);
 }
 
+// Why no argument becomes codes and scales; empty: some may.
+std::string why_not_passed(const WeightOnly& scheme) {
+  bool has_zero_points = scheme.options().symmetry == Symmetry::asymmetric;
+  if (!scheme.is_uniform()) {
+    return fmt::format(
+        "type={}: arguments become integers and one scale for each group, no other codes",
+        scheme.options().type);
+  }
+  if (scheme.has_type()) {
+    const auto format = scheme.format(Granularity::per_axis(0), 2);
+    has_zero_points = format && format->offset == Offset::zero_point;
+  }
+  return has_zero_points ? "zero points are not passed: symmetry=symmetric has none" : "";
+}
+
 bool differ_in_scales_alone(mlir::quant::QuantizedType a, mlir::quant::QuantizedType b) {
   const auto left = to_uniform_type(a);
   const auto right = to_uniform_type(b);
@@ -408,7 +423,7 @@ bool WeightArguments::say_axes(mlir::FunctionOpInterface function, const Calls& 
 
 void WeightArguments::mark_calls() {
   forget(module_);  // what somebody else said
-  if (scheme_.options().symmetry == Symmetry::asymmetric) return;
+  if (!why_not_passed(scheme_).empty()) return;
   const Calls calls(module_);
   // Functions may stand in any order, and hand on what they are given.
   bool is_new = true;
@@ -422,8 +437,8 @@ void WeightArguments::mark_calls() {
 }
 
 Expected<void> WeightArguments::pass_codes() {
-  if (scheme_.options().symmetry == Symmetry::asymmetric) {
-    warn_of_marks(module_, "zero points are not passed: symmetry=symmetric has none");
+  if (const std::string why = why_not_passed(scheme_); !why.empty()) {
+    warn_of_marks(module_, why);
     return {};
   }
   Signatures signatures(module_, scheme_);

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "ir/scales.hpp"
+#include "numerics/clip_words.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "recipe/scheme_options.hpp"
 
@@ -23,6 +25,13 @@ std::vector<OptionWord> rounding_words() {
   std::vector<OptionWord> words;
   words.reserve(roundings.size());
   for (const Rounding each : roundings) words.push_back({to_string(each)});
+  return words;
+}
+
+std::vector<OptionWord> words_of_clip() {
+  std::vector<OptionWord> words;
+  words.reserve(clip_words.size());
+  for (const std::string_view word : std::views::keys(clip_words)) words.push_back({word});
   return words;
 }
 
@@ -68,7 +77,7 @@ std::span<const OptionSpec> weight_only_option_table() {
            "How scales are chosen: from the largest magnitude (the default), from smallest and "
            "largest (the default where asymmetric), or for the smallest squared error (the "
            "default for symmetric codes of 4 bits)",
-       .words = {{"absmax"}, {"minmax"}, {"mse"}}},
+       .words = words_of_clip()},
       {.key = "scales",
        .kind = word,
        .summary =
@@ -155,9 +164,7 @@ Expected<WeightOnlyOptions> weight_only_options(const OptionValues& values) {
     made.granularity = Granularity::Kind::block;
   }
   if (block_size != nullptr) made.block_size = *block_size;
-  if (is("clip", "absmax")) made.clip = Clip::absmax;
-  if (is("clip", "minmax")) made.clip = Clip::minmax;
-  if (is("clip", "mse")) made.clip = Clip::mse;
+  if (const auto* const clip = given<std::string>(values, "clip")) made.clip = parse_clip(*clip);
   QUADRANT_CHECK(take_scales(values, made));
   if (is("form", "behind")) made.form = Form::behind;
   if (is("form", "fewest")) made.form = Form::fewest;

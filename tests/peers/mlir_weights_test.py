@@ -487,6 +487,51 @@ def test_a_table_that_a_product_reads_too():
         assert made.count("arith.constant dense") == 1 and "tensor<16x5xi8>" in made, made
 
 
+# --- scales ------------------------------------------------------------------------------------------
+
+
+def column_scales(made):
+    return np.array([float(n) for n in re.search(r"f32:1, ?\{([^}]*)\}", made).group(1).split(",")])
+
+
+def squared_errors(scales):
+    """Of codes -8 to 7 of each column of W at each of the scales, which are [scales, columns]."""
+    codes = np.clip(np.rint(W / scales[:, None, :]), -8, 7)
+    return ((W - codes * scales[:, None, :]) ** 2).sum(axis=1)
+
+
+def test_how_scales_are_chosen():
+    """Of symmetric codes of 4 bits: by their definitions, and the least squared error as by trying 20,000 scales."""
+    module = network([constant("%w", W)], W)
+    text = module.program()
+    ends = W.astype(np.float64)
+    unclipped = np.maximum(ends.max(axis=0).clip(0) / 7, ends.min(axis=0).clip(None, 0) / -8)
+    largest = np.abs(ends).max(axis=0)
+    tried = largest[None] / 7.5 * np.linspace(2e-3, 2, 20_000)[:, None]
+    for version in (19, 22):
+        found = {clip: rewritten(version, text, f"quadrant-quantize{{bits=4{clip}}}")
+                 for clip in ("", " clip=absmax", " clip=minmax", " clip=mse")}
+        assert np.allclose(column_scales(found[" clip=absmax"]), largest / 7.5, rtol=1e-6)
+        assert np.allclose(column_scales(found[" clip=minmax"]), unclipped, rtol=1e-6)
+        least = squared_errors(column_scales(found[" clip=mse"])[None])[0]
+        assert (least <= squared_errors(tried).min(axis=0) * (1 + 1e-6)).all(), least
+        assert found[""] == found[" clip=mse"] != found[" clip=absmax"]
+        assert rewritten(version, text, "quadrant-quantize") == rewritten(version, text, "quadrant-quantize{clip=absmax}")
+        x = module.values[module.inputs[0]].astype(np.float64)
+        # A weight of the largest magnitude is in the middle of two codes, which the digits that are printed do not tell.
+        exact = {" clip=absmax": (largest / 7.5).astype(np.float32),
+                 " clip=mse": column_scales(found[" clip=mse"]).astype(np.float32)}
+        for clip, scales in exact.items():
+            expected = x @ (np.clip(np.rint(W / scales), -8, 7).astype(np.float64) * scales)
+            ours = module.parse(run_main(text, LOWER.replace("quantize", f"quantize{{bits=4{clip}}}", 1), version=version))
+            assert np.abs(ours - expected).max() < 1e-4, clip  # scales are printed to some digits
+        for options, words in (("clip=least", "clip=least: there are absmax, minmax, mse"),
+                               ("scheme=static clip=mse", "clip is for scheme=weight-only")):
+            for name in ("quadrant-quantize", "quadrant-report"):
+                done = _mlir.plugin(version, text, f"{name}{{{options}}}")
+                assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
 # --- blocks ------------------------------------------------------------------------------------------
 
 
