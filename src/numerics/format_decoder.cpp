@@ -105,7 +105,7 @@ void FormatDecoder::decode(std::span<const std::byte> codes, std::size_t first,
     out[i] = level(codes, i, table);
   });
   if (scales_.size() == 0) return;
-  std::size_t known = static_cast<std::size_t>(blocks_.group_count());
+  auto known = static_cast<std::size_t>(blocks_.group_count());
   float scale = 1;
   float shift = 0;
   float minimum = 0;

@@ -17,6 +17,14 @@ constexpr std::size_t compared_at_once = 4;
 constexpr unsigned half_octave = 22;         // bits of a float below those that tell them apart
 constexpr double rounding_of_gains = 1e-13;  // as a part of the power
 
+// Whether a parabola between two scales is sure not to rise above `best`: it is above its higher
+// end by (1 + ratio)^2 / (4 ratio) at most, if that is above 0, and off by `raised` / low. All is
+// multiplied by four times both scales, since divisions take longer.
+bool stays_below(double best, double higher, double raised, double low, double high) noexcept {
+  const double sum = low + high;
+  return std::max(higher, 0.0) * sum * sum + 4 * raised * high <= 4 * best * low * high;
+}
+
 }  // namespace
 
 void LevelSearch::load(std::span<const float> values, std::span<const float> weights) {
@@ -317,10 +325,10 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
   const auto wanted = static_cast<std::int64_t>(is_narrow ? most / 2 : most);
   const auto count = static_cast<std::size_t>(
       last - first < static_cast<std::int64_t>(most) ? last - first + 1 : wanted);
-  const double spacing =
-      count < 2 ? 0 : static_cast<double>(last - first) / static_cast<double>(count - 1);
+  const auto spaces = std::max<std::int64_t>(static_cast<std::int64_t>(count) - 1, 1);
   for (std::size_t i = 0; i < count; ++i) {
-    at[i] = first + static_cast<std::int64_t>(spacing * static_cast<double>(i) + 0.5);
+    const std::int64_t twice = 2 * (last - first) * static_cast<std::int64_t>(i);
+    at[i] = first + (twice + spaces) / (2 * spaces);
     const float scale = steps.value(at[i]);
     scales[i] = static_cast<double>(scale);
     inverses[i] = 1 / scale;
@@ -347,19 +355,15 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
   for (std::size_t i = 0; i < count; ++i) {
     if (gains[i] + margin(scales[i]) > best_gain_) exact(i);
   }
-  // Ends that are too high by a margin raise a parabola by that times their ratio at most. No
-  // parabola is above its higher end by more than (1 + ratio)^2 / (4 ratio), if that is above 0.
+  // Ends that are too high by a margin raise a parabola by that times their ratio at most.
   const auto sample = [&](std::size_t i) {
     return Sample{at[i], scales[i], gains[i], gains[i] / scales[i]};
   };
   for (std::size_t i = 0; i + 1 < count; ++i) {
-    if (at[i + 1] - at[i] < 2) continue;
-    // Without a division, most are ruled out: all is multiplied by four times both scales.
-    const double sum = scales[i] + scales[i + 1];
-    const double higher = std::max({gains[i], gains[i + 1], 0.0});
+    const double higher = std::max(gains[i], gains[i + 1]);
     const double raised_by = margin(scales[i + 1]) * scales[i + 1];
-    if (higher * sum * sum + 4 * raised_by * scales[i + 1] <=
-        4 * best_gain_ * scales[i] * scales[i + 1]) {
+    if (at[i + 1] - at[i] < 2 ||
+        stays_below(best_gain_, higher, raised_by, scales[i], scales[i + 1])) {
       continue;
     }
     const double raised = raised_by / scales[i];

@@ -23,9 +23,9 @@ class Feedback {
         made_up_(columns_that_hear * rows.rows),
         found_{rows.now, std::vector<double>(rows.rows)},
         units_(units_of(rows.weights, rows.rows)),
-        wanted_(rows.rows) {
-    are_integers_ = std::ranges::all_of(
-        rows.grids, [](const CodeGrid& grid) { return grid.values->is_linear(); });
+        wanted_(rows.rows),
+        are_integers_(std::ranges::all_of(
+            rows.grids, [](const CodeGrid& grid) { return grid.values->is_linear(); })) {
     for (const CodeGrid& grid : rows.grids) {
       scales_.push_back(grid.scale);
       minima_.push_back(grid.minimum);

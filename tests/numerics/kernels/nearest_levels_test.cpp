@@ -42,7 +42,7 @@ TEST_CASE("numbers on grids of their own: the nearest integers, ties to even, en
           continue;
         }
         // All of it is exact in double, but for where it is rounded.
-        const double scale = static_cast<double>(scales[i]);
+        const auto scale = static_cast<double>(scales[i]);
         const double exact = (wanted[i] + static_cast<double>(minima[i])) / scale +
                              static_cast<double>(zero_points[i]);
         const double integer = std::nearbyint(std::fmin(std::fmax(exact, low), high));
