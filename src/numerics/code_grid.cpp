@@ -39,6 +39,14 @@ std::size_t CodeGrids::group_of(std::size_t element) const noexcept {
   return found;
 }
 
+std::vector<std::uint32_t> CodeGrids::groups() const {
+  std::vector<std::uint32_t> found(static_cast<std::size_t>(groups_.element_count()));
+  groups_.for_each_element(0, found.size(), [&](std::size_t i, std::size_t group) {
+    found[i] = static_cast<std::uint32_t>(group);
+  });
+  return found;
+}
+
 CodeGrid CodeGrids::grid(std::size_t group) const noexcept {
   CodeGrid grid;
   grid.values = &values_[table_owners_.empty() ? 0 : table_owners_[group]];

@@ -19,7 +19,7 @@ namespace quadrant::inline v0 {
 /// A code as it is stored, and what it stands for.
 struct CodedReal {
   std::uint32_t code = 0;
-  double real = 0;
+  float real = 0;
 };
 
 /// Codes in memory: of `width` bytes, little-endian.
@@ -59,9 +59,7 @@ struct CodeGrid {
     return values->value_of(code) - zero_point;
   }
   /// Of a level, as `decode` computes it.
-  [[nodiscard]] double real(float level) const noexcept {
-    return static_cast<double>(level * scale - minimum);
-  }
+  [[nodiscard]] float real(float level) const noexcept { return level * scale - minimum; }
 };
 
 /// Of all groups, with the scales, offsets and tables of a tensor that is encoded already.
@@ -76,6 +74,8 @@ class CodeGrids {
   }
   /// The group of an element.
   [[nodiscard]] std::size_t group_of(std::size_t element) const noexcept;
+  /// Those of all elements.
+  [[nodiscard]] std::vector<std::uint32_t> groups() const;
   [[nodiscard]] CodeGrid grid(std::size_t group) const noexcept;
   /// Calls `body(i, grid)` for each of `count` elements; `first` is the one that i = 0 is.
   template <class Body>

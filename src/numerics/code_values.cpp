@@ -142,12 +142,4 @@ std::uint32_t CodeValues::even_code(float value) const noexcept {
   return codes_[is_tie && codes_[place] % 2 != 0 ? place + 1 : place];
 }
 
-float CodeValues::value_of(std::uint32_t code) const noexcept {
-  if (!is_linear_) return code < by_code_.size() ? by_code_[code] : 0.0F;
-  code &= (1U << static_cast<unsigned>(bits_)) - 1;
-  const std::uint32_t sign = is_signed_ ? 1U << static_cast<unsigned>(bits_ - 1) : 0U;
-  const std::int64_t value = static_cast<std::int64_t>(code ^ sign) - std::int64_t{sign};
-  return static_cast<float>(static_cast<double>(value) - zero_point_);
-}
-
 }  // namespace quadrant::inline v0

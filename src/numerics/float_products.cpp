@@ -27,6 +27,20 @@ double power_of_two_near(double magnitude) noexcept {
   return magnitude > 0 ? std::ldexp(1.0, std::ilogb(magnitude)) : 1;
 }
 
+std::vector<double> units_of(std::span<const float> x, std::size_t rows) {
+  std::vector<float> largest(rows);
+  for (std::size_t first = 0; first < x.size(); first += rows) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      largest[row] = std::max(largest[row], std::fabs(x[first + row]));
+    }
+  }
+  std::vector<double> units(rows);
+  std::ranges::transform(largest, units.begin(), [](float magnitude) {
+    return power_of_two_near(static_cast<double>(magnitude));
+  });
+  return units;
+}
+
 std::vector<double> quadratic_forms(std::span<const float> a, std::span<const float> x,
                                     std::size_t rows) {
   const std::size_t n = x.size() / rows;

@@ -20,6 +20,9 @@ void add_long_product(kernels::MatrixProduct<float> product, double* out);
 /// hold.
 [[nodiscard]] double power_of_two_near(double magnitude) noexcept;
 
+/// Such a power for each column of `x`, [n, rows].
+[[nodiscard]] std::vector<double> units_of(std::span<const float> x, std::size_t rows);
+
 /// x A x^T of each column of `x`, [n, rows], with rows of at most `most_of_product`. Of A, which is
 /// symmetric, row i is looked at up to column `seen_of_row(i, n)`.
 [[nodiscard]] std::vector<double> quadratic_forms(std::span<const float> a,

@@ -105,10 +105,18 @@ void FormatDecoder::decode(std::span<const std::byte> codes, std::size_t first,
     out[i] = level(codes, i, table);
   });
   if (scales_.size() == 0) return;
+  auto known = static_cast<std::size_t>(blocks_.group_count());
+  float scale = 1;
+  float shift = 0;
+  float minimum = 0;
   blocks_.for_each_element(first, out.size(), [&](std::size_t i, std::size_t block) {
-    if (!zero_points_.empty()) out[i] -= zero_points_[block];
-    out[i] *= scales_.product(block, scales_.size());
-    if (minima_.size() > 0) out[i] -= minima_.product(block, minima_.size());
+    if (block != known) {
+      scale = scales_.product(block, scales_.size());
+      if (!zero_points_.empty()) shift = zero_points_[block];
+      if (minima_.size() > 0) minimum = minima_.product(block, minima_.size());
+      known = block;
+    }
+    out[i] = (out[i] - shift) * scale - minimum;
   });
 }
 

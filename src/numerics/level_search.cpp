@@ -17,6 +17,14 @@ constexpr std::size_t compared_at_once = 4;
 constexpr unsigned half_octave = 22;         // bits of a float below those that tell them apart
 constexpr double rounding_of_gains = 1e-13;  // as a part of the power
 
+// Whether a parabola between two scales is sure not to rise above `best`: it is above its higher
+// end by (1 + ratio)^2 / (4 ratio) at most, if that is above 0, and off by `raised` / low. All is
+// multiplied by four times both scales, since divisions take longer.
+bool stays_below(double best, double higher, double raised, double low, double high) noexcept {
+  const double sum = low + high;
+  return std::max(higher, 0.0) * sum * sum + 4 * raised * high <= 4 * best * low * high;
+}
+
 }  // namespace
 
 void LevelSearch::load(std::span<const float> values, std::span<const float> weights) {
@@ -28,20 +36,32 @@ void LevelSearch::load(std::span<const float> values, std::span<const float> wei
   std::ranges::copy(values, values_.begin());
   std::ranges::copy(weights, weights_.begin());
   shift_ = weight_ = sum_ = power_ = 0;
-  largest_ = smallest_ = {values.empty() ? 0 : values[0], values.empty() ? 0 : weights[0]};
   least_weight_ = std::numeric_limits<float>::max();
   largest_weight_ = 0;
+  std::size_t largest = 0;
+  std::size_t smallest = 0;
+  std::size_t heaviest = 0;
+  double most_power = 0;
   for (std::size_t i = 0; i < count_; ++i) {
     const auto w = static_cast<double>(values[i]);
     const auto h = static_cast<double>(weights[i]);
+    const double power = h * w * w;
     weight_ += h;
     sum_ += h * w;
-    power_ += h * w * w;
-    if (values[i] > largest_.value) largest_ = {values[i], weights[i]};
-    if (weights[i] > 0) least_weight_ = std::min(least_weight_, weights[i]);
+    power_ += power;
     largest_weight_ = std::max(largest_weight_, weights[i]);
-    if (values[i] < smallest_.value) smallest_ = {values[i], weights[i]};
+    if (weights[i] > 0) least_weight_ = std::min(least_weight_, weights[i]);
+    if (values[i] > values[largest]) largest = i;
+    if (values[i] < values[smallest]) smallest = i;
+    if (power > most_power) heaviest = i;
+    most_power = std::max(most_power, power);
   }
+  const auto extreme = [&](std::size_t i) {
+    return i < count_ ? Extreme{values[i], weights[i]} : Extreme{};
+  };
+  largest_ = extreme(largest);
+  smallest_ = extreme(smallest);
+  heaviest_ = extreme(heaviest);
   powers_.fill(0);
   largest_bits_ = std::max(magnitude_bits(largest_.value), magnitude_bits(smallest_.value));
   for (std::size_t i = 0; i < count_; ++i) {
@@ -151,17 +171,17 @@ double LevelSearch::gain_of_sorted(const CodeValues& codes, double scale) const 
   return sum;
 }
 
-// Smaller ones clip an extreme value by more than that.
+// Smaller ones clip an extreme value, or the one that counts most, by more than that.
 double LevelSearch::least_scale(const CodeValues& codes, double cost) const noexcept {
-  const auto least = [&](double magnitude, float weight, double last) {
-    if (!(magnitude > 0) || !(last > 0) || !(weight > 0)) return 0.0;
-    return (magnitude - std::sqrt(cost / static_cast<double>(weight))) / last;
-  };
-  const double above =
-      least(static_cast<double>(largest_.value) + shift_, largest_.weight, codes.high());
-  const double below =
-      least(-static_cast<double>(smallest_.value) - shift_, smallest_.weight, -codes.low());
-  return std::max({above, below, 0.0});
+  double least = 0;
+  for (const Extreme& extreme : {largest_, smallest_, heaviest_}) {
+    const double value = static_cast<double>(extreme.value) + shift_;
+    const double last = value > 0 ? codes.high() : -codes.low();
+    if (value == 0 || !(last > 0) || !(extreme.weight > 0)) continue;
+    const double clipped = std::sqrt(cost / static_cast<double>(extreme.weight));
+    least = std::max(least, (std::fabs(value) - clipped) / last);
+  }
+  return least;
 }
 
 // Values gain nothing at scales of which half of the least level is more: where all below some
@@ -295,19 +315,20 @@ bool LevelSearch::can_look_at_many(const CodeValues& codes, const ScaleSteps& st
 void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps, std::int64_t first,
                                std::int64_t last) {
   constexpr std::size_t most = kernels::gains_at_once;
-  std::array<std::int64_t, most> at{};
-  std::array<double, most> scales{};
+  std::array<std::int64_t, most> at;  // NOLINT(*-init): what is read of these is written before
+  std::array<double, most> scales;    // NOLINT(*-init)
+  std::array<double, most> gains;     // NOLINT(*-init)
+  std::array<float, most> found;      // NOLINT(*-init)
   std::array<float, most> inverses{};
-  std::array<float, most> found{};
   // Evenly by steps, which is about evenly by the logarithm of floats.
   const bool is_narrow = steps.value(last) < 4 * steps.value(first);
   const auto wanted = static_cast<std::int64_t>(is_narrow ? most / 2 : most);
   const auto count = static_cast<std::size_t>(
       last - first < static_cast<std::int64_t>(most) ? last - first + 1 : wanted);
-  const double spacing =
-      count < 2 ? 0 : static_cast<double>(last - first) / static_cast<double>(count - 1);
+  const auto spaces = std::max<std::int64_t>(static_cast<std::int64_t>(count) - 1, 1);
   for (std::size_t i = 0; i < count; ++i) {
-    at[i] = first + static_cast<std::int64_t>(std::llround(spacing * static_cast<double>(i)));
+    const std::int64_t twice = 2 * (last - first) * static_cast<std::int64_t>(i);
+    at[i] = first + (twice + spaces) / (2 * spaces);
     const float scale = steps.value(at[i]);
     scales[i] = static_cast<double>(scale);
     inverses[i] = 1 / scale;
@@ -320,7 +341,6 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
   const double of_power = unit * static_cast<double>(values_.size() + 40) * power();
   const double of_squares = 8 * unit * weight_ * least_level * least_level;
   const auto margin = [&](double scale) { return of_power + of_squares * scale * scale; };
-  std::array<double, most> gains{};
   std::size_t top = 0;
   for (std::size_t i = 0; i < count; ++i) {
     gains[i] = scales[i] * scales[i] * static_cast<double>(found[i]);
@@ -335,18 +355,18 @@ void LevelSearch::look_at_many(const CodeValues& codes, const ScaleSteps& steps,
   for (std::size_t i = 0; i < count; ++i) {
     if (gains[i] + margin(scales[i]) > best_gain_) exact(i);
   }
-  // Ends that are too high by a margin raise a parabola by that times their ratio at most. No
-  // parabola is above its higher end by more than (1 + ratio)^2 / (4 ratio), if that is above 0.
+  // Ends that are too high by a margin raise a parabola by that times their ratio at most.
   const auto sample = [&](std::size_t i) {
     return Sample{at[i], scales[i], gains[i], gains[i] / scales[i]};
   };
   for (std::size_t i = 0; i + 1 < count; ++i) {
-    const double product = scales[i] * scales[i + 1];
-    const double sum = scales[i] + scales[i + 1];
     const double higher = std::max(gains[i], gains[i + 1]);
-    const double highest = higher > 0 ? higher * sum * sum / 4 / product : higher;
-    const double raised = margin(scales[i + 1]) * scales[i + 1] / scales[i];
-    if (at[i + 1] - at[i] < 2 || highest + raised <= best_gain_) continue;
+    const double raised_by = margin(scales[i + 1]) * scales[i + 1];
+    if (at[i + 1] - at[i] < 2 ||
+        stays_below(best_gain_, higher, raised_by, scales[i], scales[i + 1])) {
+      continue;
+    }
+    const double raised = raised_by / scales[i];
     if (between(sample(i), sample(i + 1)).bound + raised <= best_gain_) continue;
     exact(i);
     exact(i + 1);

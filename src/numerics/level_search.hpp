@@ -110,6 +110,7 @@ class LevelSearch {
   float largest_weight_ = 1;
   Extreme largest_;
   Extreme smallest_;
+  Extreme heaviest_;                 ///< of the largest h w^2
   std::int32_t largest_bits_ = 0;    ///< of the largest magnitude
   std::array<double, 16> powers_{};  ///< sum h w^2 of each half octave below it, and of the rest
   // Of many: in ascending order, with the sums of those before.

@@ -39,24 +39,20 @@ struct RowRange {
   std::size_t count = 0;
 };
 
+/// An error, and how far off it may be: 0, if it was computed in double.
+struct Measured {
+  double error = 0;
+  double doubt = 0;
+};
+
 /// What became of a row.
 struct RowOutcome {
-  double error = 0;
-  double doubt = 0;    ///< how far off that may be; 0: it was computed in double
+  Measured now;
   double nearest = 0;  ///< the error that it began with
   bool is_weighted = false;
   bool is_fed_back = false;
   bool is_descended = false;
 };
-
-// Whether that much is too much of some of the errors.
-bool are_in_doubt(std::span<const double> errors, std::span<const double> doubts) {
-  constexpr double most = 1e-4;
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    if (doubts[i] > most * errors[i]) return true;
-  }
-  return false;
-}
 
 class WeightRounder {
  public:
@@ -97,19 +93,20 @@ class WeightRounder {
   /// of [columns, rows].
   template <class Body>
   void for_elements(const RowRange& rows, Body body) const;
+  /// Such a matrix of numbers of the weight.
+  [[nodiscard]] std::vector<float> gathered(const RowRange& rows,
+                                            std::span<const float> numbers) const;
   [[nodiscard]] RowRounder rounder(const RowRange& rows, const Encoded& encoded,
                                    const CodeGrids& grids) const;
   void load_matrix(std::size_t matrix);
   void load_feedback();
-  /// An error in single precision, and how far off it may be.
-  struct Measured {
-    double error = 0;
-    double doubt = 0;
-  };
   [[nodiscard]] Expected<std::vector<Measured>> measure(const Encoded& encoded);
-  void settle(const RowRange& rows, std::span<const double> errors);
-  [[nodiscard]] std::vector<double> surely(const RowRange& rows, const RowRounder& made,
-                                           const FedBack& found);
+  /// Of codes that stand for `reals`, whose errors are `found` with six digits: in double wherever
+  /// these do not tell whether they are less than those of `before`, which rows have had so far.
+  [[nodiscard]] std::vector<Measured> surely(const RowRange& rows, const RowRounder& made,
+                                             std::span<const float> before,
+                                             std::span<const double> found,
+                                             std::span<const float> reals);
   [[nodiscard]] std::function<float(double)> rounded_scale() const;
   void round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids);
   /// The rows for which `is_taken` is not 0.
@@ -127,9 +124,7 @@ class WeightRounder {
   std::vector<RowBlocks> blocks_;  ///< of each matrix
   std::size_t loaded_ = std::numeric_limits<std::size_t>::max();  ///< which matrix is
   RoundedMatrix matrix_;                                          ///< the one that is rounded
-  double unit_ = 1;                        ///< mean of its moments' diagonal; 0: it has no inputs
-  std::vector<float> moments_of_measure_;  ///< its moments in units of that, for `measure`
-  std::vector<RowOutcome> outcomes_;       ///< of each row of each matrix
+  std::vector<RowOutcome> outcomes_;                              ///< of each row of each matrix
 };
 
 Executor& or_serial(Executor* executor) {
@@ -161,14 +156,24 @@ void WeightRounder::for_elements(const RowRange& rows, Body body) const {
   }
 }
 
+std::vector<float> WeightRounder::gathered(const RowRange& rows,
+                                           std::span<const float> numbers) const {
+  std::vector<float> found(layout_.columns.size() * rows.count);
+  for_elements(rows, [&](std::size_t element, std::size_t, std::size_t place) {
+    found[place] = numbers[element];
+  });
+  return found;
+}
+
 Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
   const std::size_t columns = layout_.columns.size();
+  const std::vector<std::uint32_t> groups = grids.groups();
   std::size_t of_rows = 0;
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     RowBlocks& blocks = blocks_.emplace_back();
     std::map<std::size_t, std::uint32_t> found;
     for (std::size_t column = 0; column < columns; ++column) {
-      const std::size_t group = grids.group_of(layout_.element(matrix, 0, column));
+      const std::size_t group = groups[layout_.element(matrix, 0, column)];
       const auto [at, is_new] = found.try_emplace(group, static_cast<std::uint32_t>(found.size()));
       if (is_new) blocks.columns.emplace_back();
       blocks.of_column.push_back(at->second);
@@ -177,9 +182,9 @@ Expected<void> WeightRounder::find_blocks(const CodeGrids& grids) {
     of_rows += blocks.columns.size() * layout_.rows.size();
     for (std::size_t row = 1; row < layout_.rows.size(); ++row) {
       for (const auto& block : blocks.columns) {
-        const std::size_t group = grids.group_of(layout_.element(matrix, row, block.front()));
+        const std::size_t group = groups[layout_.element(matrix, row, block.front())];
         for (const std::uint32_t column : block) {
-          if (grids.group_of(layout_.element(matrix, row, column)) == group) continue;
+          if (groups[layout_.element(matrix, row, column)] == group) continue;
           return fail(ErrorCode::impossible,
                       "the groups that share a scale lie differently in the rows of the weight");
         }
@@ -201,16 +206,19 @@ RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
       made.grids.push_back(grids.grid(grids.group_of(element(rows, row, block.front()))));
     }
   }
-  const std::size_t size = layout_.columns.size() * rows.count;
-  made.weights.resize(size);
-  made.now = {std::vector<std::uint32_t>(size), std::vector<double>(size)};
-  for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
-    const CodeGrid& grid = made.grid(row, place / rows.count);
-    const std::uint32_t code = code_at(encoded.codes, element, grids.width());
-    made.weights[place] = static_cast<double>(values_[element]);
-    made.now.codes[place] = code;
-    made.now.reals[place] = grid.real(grid.level(code));
+  made.weights = gathered(rows, values_);
+  made.now = {std::vector<std::uint32_t>(made.weights.size()),
+              std::vector<float>(made.weights.size())};
+  for_elements(rows, [&](std::size_t element, std::size_t, std::size_t place) {
+    made.now.codes[place] = code_at(encoded.codes, element, grids.width());
   });
+  for (std::size_t column = 0; column < layout_.columns.size(); ++column) {
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      const CodeGrid& grid = made.grid(row, column);
+      const std::size_t place = column * rows.count + row;
+      made.now.reals[place] = grid.real(grid.level(made.now.codes[place]));
+    }
+  }
   return made;
 }
 
@@ -221,18 +229,15 @@ void WeightRounder::load_matrix(std::size_t matrix) {
   matrix_ = {.columns = n, .moments = moments_.mean(matrix)};
   double trace = 0;
   for (std::size_t i = 0; i < n; ++i) trace += matrix_.moment(i);
-  unit_ = trace / static_cast<double>(n);
+  matrix_.unit = trace / static_cast<double>(n);
   const auto count = static_cast<double>(std::max<std::int64_t>(moments_.count(matrix), 1));
   matrix_.shrinkage = options_.shrinkage >= 0
                           ? std::min(options_.shrinkage, 1.0)
                           : static_cast<double>(n) / (static_cast<double>(n) + count);
-  moments_of_measure_.resize(n * n);
-  const double inverse = unit_ > 0 ? 1 / unit_ : 0;
-  for (std::size_t i = 0; unit_ > 0 && i < n; ++i) {
-    for (std::size_t j = 0; j < seen_of_row(i, n); ++j) {
-      moments_of_measure_[i * n + j] = static_cast<float>(matrix_.moments[i * n + j] * inverse);
-    }
-  }
+  const double inverse = matrix_.unit > 0 ? 1 / matrix_.unit : 0;
+  matrix_.in_units.resize(n * n);
+  std::ranges::transform(matrix_.moments, matrix_.in_units.begin(),
+                         [&](double moment) { return static_cast<float>(moment * inverse); });
 }
 
 // With L L^T = M, and errors e of rows, |e L|^2 is what is to be small. Column by column from the
@@ -243,7 +248,7 @@ void WeightRounder::load_feedback() {
   const std::size_t n = layout_.columns.size();
   const auto place = [n](std::size_t i) { return n - 1 - i; };
   constexpr double damping = 1e-4;
-  matrix_.damping = damping * unit_;
+  matrix_.damping = damping * matrix_.unit;
   std::vector<std::size_t>& order = matrix_.order;
   order.resize(n);
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -276,7 +281,7 @@ void WeightRounder::load_feedback() {
   }
 }
 
-Expected<std::vector<WeightRounder::Measured>> WeightRounder::measure(const Encoded& encoded) {
+Expected<std::vector<Measured>> WeightRounder::measure(const Encoded& encoded) {
   const std::size_t n = layout_.columns.size();
   std::vector<float> reals(values_.size());
   QUADRANT_CHECK(decode(encoded, shape_, format_, reals));
@@ -284,26 +289,26 @@ Expected<std::vector<WeightRounder::Measured>> WeightRounder::measure(const Enco
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     load_matrix(matrix);
     for_rows(matrix, [&](const RowRange& rows) {
-      std::vector<double> units(rows.count);
+      const std::vector<float> weights = gathered(rows, values_);
+      std::vector<float> differences = gathered(rows, reals);
+      const std::vector<double> units = units_of(weights, rows.count);
+      std::vector<double> inverses(rows.count);
+      std::ranges::transform(units, inverses.begin(), [](double unit) { return 1 / unit; });
       std::vector<double> doubts(rows.count);
-      for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t) {
-        units[row] = std::max(units[row], std::fabs(static_cast<double>(values_[element])));
-      });
-      std::vector<double> inverses;
-      for (double& unit : units) {
-        unit = power_of_two_near(unit);
-        inverses.push_back(1 / unit);
+      for (std::size_t column = 0; column < n; ++column) {
+        const double counted = least_part * matrix_.moment(column);
+        for (std::size_t row = 0; row < rows.count; ++row) {
+          float& difference = differences[column * rows.count + row];
+          const double error = static_cast<double>(weights[column * rows.count + row]) -
+                               static_cast<double>(difference);
+          difference = static_cast<float>(error * inverses[row]);
+          doubts[row] += counted * error * error;
+        }
       }
-      std::vector<float> difference(n * rows.count);
-      for_elements(rows, [&](std::size_t element, std::size_t row, std::size_t place) {
-        const double error =
-            static_cast<double>(values_[element]) - static_cast<double>(reals[element]);
-        difference[place] = static_cast<float>(error * inverses[row]);
-        doubts[row] += least_part * matrix_.moment(place / rows.count) * error * error;
-      });
-      const std::vector<double> sums = quadratic_forms(moments_of_measure_, difference, rows.count);
+      const std::vector<double> sums = quadratic_forms(matrix_.in_units, differences, rows.count);
       for (std::size_t row = 0; row < rows.count; ++row) {
-        errors[place(rows, row)] = {sums[row] * unit_ * units[row] * units[row], doubts[row]};
+        errors[place(rows, row)] = {sums[row] * matrix_.unit * units[row] * units[row],
+                                    doubts[row]};
       }
     });
   }
@@ -368,18 +373,20 @@ Expected<void> WeightRounder::take_better(Encoded& encoded, const Encoded& other
   QUADRANT_TRY(const std::vector<Measured> errors, measure(other));
   double gain = 0;
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    gain += outcomes_[i].error - outcomes_[i].doubt - errors[i].error - errors[i].doubt;
+    const auto [error, doubt] = outcomes_[i].now;
+    gain += error - doubt - errors[i].error - errors[i].doubt;
   }
   if (!owns_scales_ && !(gain > 0)) return {};
   if (!owns_scales_) encoded = other;
   for (std::size_t matrix = 0; matrix < layout_.matrices.size(); ++matrix) {
     for (std::size_t row = 0; row < layout_.rows.size(); ++row) {
       const RowRange one{matrix, row, 1};
-      const auto [error, doubt] = errors[place(one, 0)];
+      const Measured& now = errors[place(one, 0)];
       RowOutcome& so_far = outcome(one, 0);
-      if (owns_scales_ && !(error + doubt < so_far.error - so_far.doubt)) continue;
+      const bool is_better = now.error + now.doubt < so_far.now.error - so_far.now.doubt;
+      if (owns_scales_ && !is_better) continue;
       if (owns_scales_) take_row(encoded, other, grids, one);
-      so_far = {.error = error, .doubt = doubt, .nearest = so_far.nearest, .is_weighted = true};
+      so_far = {.now = now, .nearest = so_far.nearest, .is_weighted = true};
     }
   }
   return {};
@@ -395,57 +402,62 @@ std::function<float(double)> WeightRounder::rounded_scale() const {
       };
 }
 
-// What is known in double of the codes that rows have now.
-void WeightRounder::settle(const RowRange& rows, std::span<const double> errors) {
-  for (std::size_t row = 0; row < rows.count; ++row) {
-    RowOutcome& so_far = outcome(rows, row);
-    so_far.error = errors[row];
-    so_far.doubt = 0;
-    if (!so_far.is_weighted && !so_far.is_fed_back) so_far.nearest = errors[row];
+std::vector<Measured> WeightRounder::surely(const RowRange& rows, const RowRounder& made,
+                                            std::span<const float> before,
+                                            std::span<const double> found,
+                                            std::span<const float> reals) {
+  constexpr double most_doubt = 1e-4;  // of an error
+  const std::vector<double> doubts = made.doubts(reals, least_part);
+  std::vector<std::uint8_t> has_changed(rows.count);
+  for (std::size_t i = 0; i < reals.size(); i += rows.count) {
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      has_changed[row] |= static_cast<std::uint8_t>(reals[i + row] != before[i + row]);
+    }
   }
-}
-
-// The errors of what was found, in double wherever single precision does not tell which is less.
-std::vector<double> WeightRounder::surely(const RowRange& rows, const RowRounder& made,
-                                          const FedBack& found) {
-  const std::vector<double> doubts = made.doubts(found.codes.reals, least_part);
+  std::vector<Measured> errors(rows.count);
   bool is_in_doubt = false;
   for (std::size_t row = 0; row < rows.count; ++row) {
-    const RowOutcome& so_far = outcome(rows, row);
-    const double between = std::fabs(found.errors[row] - so_far.error);
-    is_in_doubt = is_in_doubt || between < doubts[row] + so_far.doubt;
+    const Measured& so_far = outcome(rows, row).now;
+    errors[row] = so_far;
+    if (has_changed[row] == 0) continue;
+    errors[row] = {found[row], doubts[row]};
+    const double between = std::fabs(found[row] - so_far.error);
+    is_in_doubt = is_in_doubt || doubts[row] > most_doubt * found[row] ||
+                  between < doubts[row] + so_far.doubt;
   }
-  if (!is_in_doubt) return found.errors;
-  settle(rows, made.errors(made.now.reals).sums);
-  return made.errors(found.codes.reals).sums;
+  if (!is_in_doubt) return errors;
+  const std::vector<double> surely_before = made.errors(before);
+  const std::vector<double> surely_now = made.errors(reals);
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    RowOutcome& so_far = outcome(rows, row);
+    so_far.now = {.error = surely_before[row]};
+    if (!so_far.is_weighted && !so_far.is_fed_back) so_far.nearest = surely_before[row];
+    errors[row] = {.error = surely_now[row]};
+  }
+  return errors;
 }
 
 void WeightRounder::round_rows(const RowRange& rows, Encoded& encoded, CodeGrids& grids) {
   RowRounder made = rounder(rows, encoded, grids);
   std::vector<std::uint8_t> is_better(rows.count);  // than what they had
-  const auto keep_better = [&](std::span<const double> errors, bool RowOutcome::* mark) {
+  const auto keep_better = [&](std::span<const Measured> errors, bool RowOutcome::* mark) {
     for (std::size_t row = 0; row < rows.count; ++row) {
       RowOutcome& so_far = outcome(rows, row);
-      is_better[row] = errors[row] < so_far.error * (1 - least_part) ? 1 : 0;
+      is_better[row] = errors[row].error < so_far.now.error * (1 - least_part) ? 1 : 0;
       if (is_better[row] == 0) continue;
-      so_far.error = errors[row];
+      so_far.now = errors[row];
       so_far.*mark = true;
     }
   };
   const FedBack found = feed_back(made);
-  keep_better(surely(rows, made, found), &RowOutcome::is_fed_back);
+  keep_better(surely(rows, made, made.now.reals, found.errors, found.codes.reals),
+              &RowOutcome::is_fed_back);
   made.take(is_better, found.codes);
   store(rows, is_better, made, encoded, grids);
   if (options_.rounding < Rounding::descent) return;
-  RowRounder::Errors errors = made.errors(made.now.reals);
-  settle(rows, errors.sums);
-  std::vector<double> descended =
-      descend(made, std::move(errors.products), options_.most_sweeps, rounded_scale());
-  // Reals are floats: of scales that changed, each is a little off from what gradients know.
-  if (owns_scales_ && are_in_doubt(descended, made.doubts(made.now.reals, least_part))) {
-    descended = made.errors(made.now.reals).sums;
-  }
-  keep_better(descended, &RowOutcome::is_descended);
+  const std::vector<float> before = made.now.reals;
+  const std::vector<double> descended = descend(made, options_.most_sweeps, rounded_scale());
+  keep_better(surely(rows, made, before, descended, made.now.reals), &RowOutcome::is_descended);
   store(rows, is_better, made, encoded, grids);
 }
 
@@ -474,7 +486,7 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   QUADRANT_CHECK(find_blocks(grids));
   QUADRANT_TRY(const std::vector<Measured> errors, measure(encoded));
   for (std::size_t i = 0; i < errors.size(); ++i) {
-    outcomes_[i] = {.error = errors[i].error, .doubt = errors[i].doubt, .nearest = errors[i].error};
+    outcomes_[i] = {.now = errors[i], .nearest = errors[i].error};
   }
   if (options_.rounding >= Rounding::weighted) {
     QUADRANT_TRY(const Encoded other, weighted(encoded));
@@ -484,14 +496,14 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   const bool has_feedback = options_.rounding >= Rounding::feedback;
   for (std::size_t matrix = 0; has_feedback && matrix < layout_.matrices.size(); ++matrix) {
     load_matrix(matrix);
-    if (!(unit_ > 0)) continue;  // there are no inputs
+    if (!(matrix_.unit > 0)) continue;  // there are no inputs
     load_feedback();
     for_rows(matrix, [&](const RowRange& rows) { round_rows(rows, encoded, grids); });
   }
   encoded.scales = grids.scales();
   for (const RowOutcome& outcome : outcomes_) {
     result.nearest += outcome.nearest;
-    result.error += outcome.error;
+    result.error += outcome.now.error;
   }
   result.weighted = std::ranges::count(outcomes_, true, &RowOutcome::is_weighted);
   result.feedback = std::ranges::count(outcomes_, true, &RowOutcome::is_fed_back);

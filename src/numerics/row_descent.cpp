@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "numerics/float_products.hpp"
 #include "numerics/kernels/matrix_product.hpp"
 
 namespace quadrant::inline v0 {
@@ -18,7 +19,7 @@ namespace {
 constexpr std::size_t columns_swept = 16;
 constexpr int most_rescalings = 2;
 // A change gains that much of what it changes at least: less may be an error of rounding.
-constexpr double least_gain = 1e-9;
+constexpr double least_gain = 1e-5;
 
 // Whether the error falls, by change * (2 * gradient - change * own).
 bool gains(double change, double gradient, double own) noexcept {
@@ -26,22 +27,23 @@ bool gains(double change, double gradient, double own) noexcept {
 }
 
 // Takes the best scale of a group that can be stored, if it gains, and returns what it has changed
-// by. `along`: the gradient along the levels of the codes; `own`: their moment.
-double changed_scale(CodeGrid& grid, double along, double own,
+// by, in units of the row. `along`: the gradient along the levels of the codes; `own`: their
+// moment.
+double changed_scale(CodeGrid& grid, double unit, double along, double own,
                      const std::function<float(double)>& rounded) {
   if (!(own > 0) || grid.is_constant()) return 0;
-  const float scale = rounded(static_cast<double>(grid.scale) + along / own);
-  const double change = static_cast<double>(scale) - static_cast<double>(grid.scale);
+  const float scale = rounded(static_cast<double>(grid.scale) + unit * along / own);
+  const double change = (static_cast<double>(scale) - static_cast<double>(grid.scale)) / unit;
   const bool is_possible = scale != 0 && (scale < 0) == (grid.scale < 0);
   if (!is_possible || !gains(change, along, own)) return 0;
   grid.scale = scale;
   return change;
 }
 
-std::vector<double> transposed(std::span<const double> from, std::size_t rows) {
-  constexpr std::size_t side = 8;  // a line of the cache
+std::vector<float> transposed(std::span<const float> from, std::size_t rows) {
+  constexpr std::size_t side = 16;  // a line of the cache
   const std::size_t columns = from.size() / rows;
-  std::vector<double> to(from.size());
+  std::vector<float> to(from.size());
   for (std::size_t top = 0; top < rows; top += side) {
     for (std::size_t column = 0; column < columns; ++column) {
       for (std::size_t row = top; row < std::min(top + side, rows); ++row) {
@@ -52,22 +54,27 @@ std::vector<double> transposed(std::span<const double> from, std::size_t rows) {
   return to;
 }
 
+// Errors are in units of their row, and moments in units of theirs.
 class Descent {
  public:
-  Descent(RowRounder& rows, std::vector<double> products)
-      : rows_(rows), n_(rows.matrix.columns), gradients_(std::move(products)) {
-    for (std::size_t i = 0; i < gradients_.size(); ++i) {
-      const double less = rows.matrix.shrinkage * rows.matrix.moment(i / rows.rows);
-      gradients_[i] = (1 - rows.matrix.shrinkage) * gradients_[i] +
-                      less * (rows.weights[i] - rows.now.reals[i]);
-    }
-    gradients_ = transposed(gradients_, n_);
+  explicit Descent(RowRounder& rows)
+      : rows_(rows),
+        n_(rows.matrix.columns),
+        units_(units_of(rows.weights, rows.rows)),
+        own_(n_),
+        kept_(1 - rows.matrix.shrinkage) {
+    for (std::size_t i = 0; i < n_; ++i) own_[i] = rows.matrix.moment(i) / rows.matrix.unit;
+    find_gradients();
     find_reach();
   }
 
   std::vector<double> run(int most_sweeps, const std::function<float(double)>& rounded);
 
  private:
+  [[nodiscard]] double error(std::size_t column, std::size_t row) const noexcept {
+    return rows_.error(column * rows_.rows + row, rows_.now.reals) / units_[row];
+  }
+  void find_gradients();
   void find_reach();
   /// Whether something changed.
   bool sweep_row(std::size_t row, std::size_t first, std::size_t end);
@@ -75,10 +82,10 @@ class Descent {
   void sweep_codes(std::vector<std::size_t>& rows);
   /// e M of the columns of a group, [rows, columns of the group], for errors e that are in this
   /// group alone.
-  [[nodiscard]] std::vector<double> products_within(std::size_t block,
-                                                    std::span<const double> errors) const;
+  [[nodiscard]] std::vector<float> products_within(std::size_t block,
+                                                   std::span<const float> errors) const;
   /// Adds e E[x x^T] of such errors to the gradients.
-  void add_products(std::size_t block, std::span<const double> errors);
+  void add_products(std::size_t block, std::span<const float> errors);
   void sweep_scale(std::size_t block, const std::function<float(double)>& rounded,
                    std::vector<std::uint8_t>& has_changed);
   /// Of all rows; returns those in which something changed.
@@ -87,43 +94,92 @@ class Descent {
 
   RowRounder& rows_;
   std::size_t n_ = 0;
-  std::vector<double> gradients_;  ///< e M, [rows, columns]
-  std::vector<double> reach_;      ///< [rows, columns]: smaller gradients change no code
+  std::vector<double> units_;     ///< of the rows
+  std::vector<double> own_;       ///< the diagonal of M
+  double kept_ = 1;               ///< of what is off it
+  std::vector<float> gradients_;  ///< e M, [rows, columns]
+  std::vector<float> reach_;      ///< [rows, columns]: smaller gradients change no code
 };
+
+void Descent::find_gradients() {
+  const std::size_t rows = rows_.rows;
+  std::vector<float> errors(n_ * rows);
+  for (std::size_t column = 0; column < n_; ++column) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      errors[column * rows + row] = static_cast<float>(error(column, row));
+    }
+  }
+  std::vector<float> gradients(n_ * rows);
+  std::vector<double> products(most_of_product * rows);
+  for (std::size_t first = 0; first < n_; first += most_of_product) {
+    const std::size_t count = std::min(most_of_product, n_ - first);
+    std::ranges::fill(products, 0.0);
+    add_long_product({.a = rows_.matrix.in_units.data() + first * n_,
+                      .a_row = n_,
+                      .b = errors.data(),
+                      .b_row = rows,
+                      .rows = count,
+                      .inner = n_,
+                      .columns = rows},
+                     products.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      const double of_own = rows_.matrix.shrinkage * own_[first + i];
+      for (std::size_t row = 0; row < rows; ++row) {
+        const std::size_t at = (first + i) * rows + row;
+        gradients[at] = static_cast<float>(kept_ * products[i * rows + row] +
+                                           of_own * static_cast<double>(errors[at]));
+      }
+    }
+  }
+  gradients_ = transposed(gradients, n_);
+}
 
 void Descent::find_reach() {
   constexpr double part = 0.49;  // half of the way to the next, and what rounding may add
   reach_.resize(gradients_.size());
+  std::vector<double> steps(rows_.blocks.columns.size());
   for (std::size_t row = 0; row < rows_.rows; ++row) {
+    for (std::size_t block = 0; block < steps.size(); ++block) {
+      const CodeGrid& grid = rows_.grids[block * rows_.rows + row];
+      steps[block] = grid.is_constant() ? std::numeric_limits<double>::infinity()
+                                        : part * grid.least_step() / units_[row];
+    }
     for (std::size_t column = 0; column < n_; ++column) {
-      const CodeGrid& grid = rows_.grid(row, column);
-      const double own = rows_.matrix.moment(column);
-      const bool is_free = own > 0 && !grid.is_constant();
       reach_[row * n_ + column] =
-          is_free ? part * own * grid.least_step() : std::numeric_limits<double>::infinity();
+          own_[column] > 0
+              ? static_cast<float>(own_[column] * steps[rows_.blocks.of_column[column]])
+              : std::numeric_limits<float>::infinity();
     }
   }
 }
 
 bool Descent::sweep_row(std::size_t row, std::size_t first, std::size_t end) {
-  double* const gradients = gradients_.data() + row * n_;
-  const double* const reach = reach_.data() + row * n_;
+  float* const gradients = gradients_.data() + row * n_;
+  const float* const reach = reach_.data() + row * n_;
+  bool is_reached = false;  // mostly not, which is seen of all columns at once
+  for (std::size_t column = first; column < end; ++column) {
+    is_reached |= std::fabs(gradients[column]) > reach[column];
+  }
+  if (!is_reached) return false;
   bool has_changed = false;
   for (std::size_t column = first; column < end; ++column) {
     if (std::fabs(gradients[column]) <= reach[column]) continue;
     const std::size_t at = column * rows_.rows + row;
-    const double own = rows_.matrix.moment(column);
-    double& real = rows_.now.reals[at];
-    const CodedReal nearest = rows_.grid(row, column).nearest(real + gradients[column] / own);
-    const double change = nearest.real - real;
-    if (!gains(change, gradients[column], own)) continue;
+    const double own = own_[column];
+    const auto gradient = static_cast<double>(gradients[column]);
+    float& real = rows_.now.reals[at];
+    const double wanted = static_cast<double>(real) + gradient / own * units_[row];
+    const CodedReal nearest = rows_.grid(row, column).nearest(wanted);
+    const double change =
+        (static_cast<double>(nearest.real) - static_cast<double>(real)) / units_[row];
+    if (!gains(change, gradient, own)) continue;
     rows_.now.codes[at] = nearest.code;
     real = nearest.real;
-    gradients[column] -= change * own * rows_.matrix.shrinkage;
-    const double less = -change * (1 - rows_.matrix.shrinkage);
+    gradients[column] -= static_cast<float>(change * own * rows_.matrix.shrinkage);
+    const auto less = static_cast<float>(-change * kept_);
     kernels::add_product({.a = &less,
                           .a_row = 1,
-                          .b = rows_.matrix.moments.data() + column * n_,
+                          .b = rows_.matrix.in_units.data() + column * n_,
                           .b_row = n_,
                           .out = gradients,
                           .out_row = n_,
@@ -146,17 +202,17 @@ void Descent::sweep_codes(std::vector<std::size_t>& rows) {
   std::erase_if(rows, [&](std::size_t row) { return has_changed[row] == 0; });
 }
 
-std::vector<double> Descent::products_within(std::size_t block,
-                                             std::span<const double> errors) const {
+std::vector<float> Descent::products_within(std::size_t block,
+                                            std::span<const float> errors) const {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
   const std::size_t size = columns.size();
   const bool are_neighbours = columns.back() - columns.front() + 1 == size;
-  const double* moments = rows_.matrix.moments.data() + columns.front() * (n_ + 1);
-  std::vector<double> gathered(are_neighbours ? 0 : size * size);
+  const float* moments = rows_.matrix.in_units.data() + columns.front() * (n_ + 1);
+  std::vector<float> gathered(are_neighbours ? 0 : size * size);
   for (std::size_t i = 0; i < gathered.size(); ++i) {
-    gathered[i] = rows_.matrix.moments[columns[i / size] * n_ + columns[i % size]];
+    gathered[i] = rows_.matrix.in_units[columns[i / size] * n_ + columns[i % size]];
   }
-  std::vector<double> products(errors.size());
+  std::vector<float> products(errors.size());
   kernels::add_product({.a = errors.data(),
                         .a_row = size,
                         .b = are_neighbours ? moments : gathered.data(),
@@ -166,22 +222,24 @@ std::vector<double> Descent::products_within(std::size_t block,
                         .rows = rows_.rows,
                         .inner = size,
                         .columns = size});
-  for (std::size_t i = 0; i < products.size(); ++i) {
-    const double own = rows_.matrix.moment(columns[i % size]);
-    products[i] =
-        (1 - rows_.matrix.shrinkage) * products[i] + rows_.matrix.shrinkage * own * errors[i];
+  for (std::size_t i = 0; i < size; ++i) {
+    const double of_own = rows_.matrix.shrinkage * own_[columns[i]];
+    for (std::size_t at = i; at < products.size(); at += size) {
+      products[at] = static_cast<float>(kept_ * static_cast<double>(products[at]) +
+                                        of_own * static_cast<double>(errors[at]));
+    }
   }
   return products;
 }
 
-void Descent::add_products(std::size_t block, std::span<const double> errors) {
+void Descent::add_products(std::size_t block, std::span<const float> errors) {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
   for (std::size_t first = 0; first < columns.size();) {
     std::size_t end = first + 1;  // of neighbours
     while (end < columns.size() && columns[end] == columns[end - 1] + 1) ++end;
     kernels::add_product({.a = errors.data() + first,
                           .a_row = columns.size(),
-                          .b = rows_.matrix.moments.data() + columns[first] * n_,
+                          .b = rows_.matrix.in_units.data() + columns[first] * n_,
                           .b_row = n_,
                           .out = gradients_.data(),
                           .out_row = n_,
@@ -196,37 +254,40 @@ void Descent::sweep_scale(std::size_t block, const std::function<float(double)>&
                           std::vector<std::uint8_t>& has_changed) {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
   const std::size_t size = columns.size();
-  std::vector<double> levels(rows_.rows * size);  // what codes stand for before scales
+  std::vector<float> levels(rows_.rows * size);  // what codes stand for before scales
   for (std::size_t i = 0; i < size; ++i) {
     for (std::size_t row = 0; row < rows_.rows; ++row) {
       const CodeGrid& grid = rows_.grids[block * rows_.rows + row];
-      levels[row * size + i] =
-          static_cast<double>(grid.level(rows_.now.codes[columns[i] * rows_.rows + row]));
+      levels[row * size + i] = grid.level(rows_.now.codes[columns[i] * rows_.rows + row]);
     }
   }
-  const std::vector<double> products = products_within(block, levels);
-  std::vector<double> within(levels.size());  // gradients of the group
+  const std::vector<float> products = products_within(block, levels);
+  std::vector<float> within(levels.size());  // gradients of the group
   for (std::size_t row = 0; row < rows_.rows; ++row) {
     CodeGrid& grid = rows_.grids[block * rows_.rows + row];
-    const double* const gradients = gradients_.data() + row * n_;
+    const float* const gradients = gradients_.data() + row * n_;
     double along = 0;
     double own = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      along += levels[row * size + i] * gradients[columns[i]];
-      own += levels[row * size + i] * products[row * size + i];
+      const auto level = static_cast<double>(levels[row * size + i]);
+      along += level * static_cast<double>(gradients[columns[i]]);
+      own += level * static_cast<double>(products[row * size + i]);
     }
-    const double change = changed_scale(grid, along, own, rounded);
+    const double change = changed_scale(grid, units_[row], along, own, rounded);
     if (change != 0) has_changed[row] = 1;
     for (std::size_t i = 0; i < size; ++i) {
       const std::size_t at = row * size + i;
-      within[at] = gradients[columns[i]] - change * products[at];
-      rows_.now.reals[columns[i] * rows_.rows + row] = grid.real(static_cast<float>(levels[at]));
-      levels[at] *= -change * (1 - rows_.matrix.shrinkage);
+      within[at] = static_cast<float>(static_cast<double>(gradients[columns[i]]) -
+                                      change * static_cast<double>(products[at]));
+      rows_.now.reals[columns[i] * rows_.rows + row] = grid.real(levels[at]);
+      levels[at] = static_cast<float>(static_cast<double>(levels[at]) * -change * kept_);
     }
   }
   if (size < n_) add_products(block, levels);
-  for (std::size_t i = 0; i < within.size(); ++i) {
-    gradients_[i / size * n_ + columns[i % size]] = within[i];
+  for (std::size_t row = 0; row < rows_.rows; ++row) {
+    for (std::size_t i = 0; i < size; ++i) {
+      gradients_[row * n_ + columns[i]] = within[row * size + i];
+    }
   }
 }
 
@@ -244,9 +305,14 @@ std::vector<std::size_t> Descent::sweep_scales(const std::function<float(double)
 
 std::vector<double> Descent::errors() const {
   std::vector<double> sums(rows_.rows);
-  const std::vector<double> gradients = transposed(gradients_, rows_.rows);
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    sums[i % rows_.rows] += gradients[i] * (rows_.weights[i] - rows_.now.reals[i]);
+  const std::vector<float> gradients = transposed(gradients_, rows_.rows);
+  for (std::size_t column = 0; column < n_; ++column) {
+    for (std::size_t row = 0; row < rows_.rows; ++row) {
+      sums[row] += static_cast<double>(gradients[column * rows_.rows + row]) * error(column, row);
+    }
+  }
+  for (std::size_t row = 0; row < rows_.rows; ++row) {
+    sums[row] *= rows_.matrix.unit * units_[row] * units_[row];
   }
   return rows_.measured(std::move(sums), 0, rows_.now.reals);
 }
@@ -264,9 +330,9 @@ std::vector<double> Descent::run(int most_sweeps, const std::function<float(doub
 
 }  // namespace
 
-std::vector<double> descend(RowRounder& rows, std::vector<double> products, int most_sweeps,
+std::vector<double> descend(RowRounder& rows, int most_sweeps,
                             const std::function<float(double)>& rounded) {
-  return Descent(rows, std::move(products)).run(most_sweeps, rounded);
+  return Descent(rows).run(most_sweeps, rounded);
 }
 
 }  // namespace quadrant::inline v0

@@ -9,10 +9,9 @@
 namespace quadrant::inline v0 {
 
 /// Codes, and, with `rounded`, scales, one at a time, until no change is better by the estimate, or
-/// after `most_sweeps`. `rounded(scale)` is what can be stored; `products`: those of the errors as
-/// they are. Returns e E[x x^T] e^T of each row.
-[[nodiscard]] std::vector<double> descend(RowRounder& rows, std::vector<double> products,
-                                          int most_sweeps,
+/// after `most_sweeps`. `rounded(scale)` is what can be stored. Returns e E[x x^T] e^T of each row.
+/// Products are computed in single precision: the errors have six digits.
+[[nodiscard]] std::vector<double> descend(RowRounder& rows, int most_sweeps,
                                           const std::function<float(double)>& rounded);
 
 }  // namespace quadrant::inline v0

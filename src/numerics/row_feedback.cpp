@@ -1,12 +1,13 @@
 #include "numerics/row_feedback.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "numerics/float_products.hpp"
+#include "numerics/kernels/nearest_levels.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -21,13 +22,15 @@ class Feedback {
         errors_(rows.matrix.columns * rows.rows),
         made_up_(columns_that_hear * rows.rows),
         found_{rows.now, std::vector<double>(rows.rows)},
-        units_(rows.rows) {
-    for (std::size_t column = 0; column < rows.matrix.columns; ++column) {
-      for (std::size_t row = 0; row < rows.rows; ++row) {
-        units_[row] = std::max(units_[row], std::fabs(rows.weights[column * rows.rows + row]));
-      }
+        units_(units_of(rows.weights, rows.rows)),
+        wanted_(rows.rows),
+        are_integers_(std::ranges::all_of(
+            rows.grids, [](const CodeGrid& grid) { return grid.values->is_linear(); })) {
+    for (const CodeGrid& grid : rows.grids) {
+      scales_.push_back(grid.scale);
+      minima_.push_back(grid.minimum);
+      zero_points_.push_back(grid.zero_point);
     }
-    for (double& unit : units_) unit = power_of_two_near(unit);
   }
 
   FedBack run() {
@@ -65,23 +68,42 @@ class Feedback {
                       .columns = rows},
                      made_up_.data() + some.first % columns_that_hear * rows);
   }
+  // Takes the nearest to `wanted_`.
+  void choose(std::size_t column) {
+    const std::size_t rows = rows_.rows;
+    std::uint32_t* const codes = found_.codes.codes.data() + column * rows;
+    float* const reals = found_.codes.reals.data() + column * rows;
+    const std::size_t first = rows_.blocks.of_column[column] * rows;
+    if (are_integers_) {
+      const CodeValues& values = *rows_.grids[first].values;
+      kernels::nearest_on_grids({wanted_.data(), scales_.data() + first, minima_.data() + first,
+                                 zero_points_.data() + first, rows},
+                                values.low(), values.high(), codes, reals);
+      return;
+    }
+    for (std::size_t row = 0; row < rows; ++row) {
+      const CodeGrid& grid = rows_.grids[first + row];
+      if (grid.is_constant()) continue;
+      const CodedReal nearest = grid.nearest(wanted_[row]);
+      codes[row] = nearest.code;
+      reals[row] = nearest.real;
+    }
+  }
   void round(std::size_t place, std::span<const double> made_up) {
+    const std::size_t rows = rows_.rows;
     const std::size_t column = rows_.matrix.order[place];
     const double pivot = rows_.matrix.pivots[place];
-    const bool has_inputs = rows_.matrix.moment(column) > 0;
-    for (std::size_t row = 0; row < rows_.rows; ++row) {
-      const std::size_t at = column * rows_.rows + row;
-      const CodeGrid& grid = rows_.grid(row, column);
-      const double wanted = rows_.weights[at] + made_up[row] * units_[row];
-      double& real = found_.codes.reals[at];
-      if (has_inputs && !grid.is_constant()) {
-        const CodedReal nearest = grid.nearest(wanted);
-        found_.codes.codes[at] = nearest.code;
-        real = nearest.real;
-      }
-      errors_[place * rows_.rows + row] =
-          static_cast<float>((rows_.weights[at] - real) / units_[row]);
-      found_.errors[row] += pivot * (wanted - real) * (wanted - real);
+    const auto weights = std::span(rows_.weights).subspan(column * rows, rows);
+    const auto reals = std::span(found_.codes.reals).subspan(column * rows, rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      wanted_[row] = static_cast<double>(weights[row]) + made_up[row] * units_[row];
+    }
+    if (rows_.matrix.moment(column) > 0) choose(column);
+    for (std::size_t row = 0; row < rows; ++row) {
+      const auto real = static_cast<double>(reals[row]);
+      const double error = static_cast<double>(weights[row]) - real;
+      errors_[place * rows + row] = static_cast<float>(error / units_[row]);
+      found_.errors[row] += pivot * (wanted_[row] - real) * (wanted_[row] - real);
     }
   }
 
@@ -90,6 +112,12 @@ class Feedback {
   std::vector<double> made_up_;  // of some columns
   FedBack found_;
   std::vector<double> units_;
+  std::vector<double> wanted_;  // of one column
+  // Of the grids, whose codes are integers or not.
+  bool are_integers_ = false;
+  std::vector<float> scales_;
+  std::vector<float> minima_;
+  std::vector<float> zero_points_;
 };
 
 }  // namespace

@@ -15,6 +15,8 @@ struct RoundedMatrix {
   std::size_t columns = 0;
   std::vector<double> moments;     ///< E[x x^T] as measured; M, the estimate, is that with
   double shrinkage = 0;            ///< this part of what is off the diagonal taken away
+  double unit = 0;                 ///< mean of the diagonal; 0: there are no inputs
+  std::vector<float> in_units;     ///< `moments` in units of that, in single precision
   double damping = 0;              ///< what M has more on its diagonal where errors are fed back
   std::vector<std::size_t> order;  ///< of columns there, the first is rounded first
   /// How columns make up for errors of those before, [columns, columns] in that order: what is
@@ -40,30 +42,29 @@ struct RowRounder {
   const RoundedMatrix& matrix;
   const RowBlocks& blocks;
   std::size_t rows = 0;  ///< `most_rows` at most
-  std::vector<double> weights;
+  std::vector<float> weights;
   std::vector<CodeGrid> grids;  ///< [blocks, rows]
   struct Codes {
     std::vector<std::uint32_t> codes;
-    std::vector<double> reals;
+    std::vector<float> reals;
   };
   Codes now;
 
   [[nodiscard]] const CodeGrid& grid(std::size_t row, std::size_t column) const noexcept {
     return grids[blocks.of_column[column] * rows + row];
   }
-  /// With e for the errors of each row, e E[x x^T], and its product with e.
-  struct Errors {
-    std::vector<double> products;
-    std::vector<double> sums;
-  };
-  /// Of codes that stand for `reals`.
-  [[nodiscard]] Errors errors(std::span<const double> reals) const;
-  /// Their sums, from what these would be by M with so much more on its diagonal.
+  /// e E[x x^T] e^T of each row, with e for the errors of codes that stand for `reals`.
+  [[nodiscard]] std::vector<double> errors(std::span<const float> reals) const;
+  /// The same from what they would be by M with so much more on its diagonal.
   [[nodiscard]] std::vector<double> measured(std::vector<double> by_estimate, double damping,
-                                             std::span<const double> reals) const;
-  /// How far off single precision may be in the sums of `measured`: `part`, of each product about,
+                                             std::span<const float> reals) const;
+  /// How far off single precision may be in what `measured` returns: `part`, of each product about,
   /// of what the errors would be if columns had nothing to do with one another.
-  [[nodiscard]] std::vector<double> doubts(std::span<const double> reals, double part) const;
+  [[nodiscard]] std::vector<double> doubts(std::span<const float> reals, double part) const;
+  /// The error of one weight.
+  [[nodiscard]] double error(std::size_t i, std::span<const float> reals) const noexcept {
+    return static_cast<double>(weights[i]) - static_cast<double>(reals[i]);
+  }
   /// Of the rows for which `is_taken` is not 0.
   void take(std::span<const std::uint8_t> is_taken, const Codes& codes);
 };

@@ -65,6 +65,62 @@ void nearest_integers(const ScaledValues& of, double low, double high, std::uint
   for_scaled(of, indices, rounded);
 }
 
+// A vector of them.
+HWY_INLINE void some_on_grids(const OnGrids& of, double low, double high, std::uint32_t* codes,
+                              float* reals) {
+  const NearestDoubles doubles;
+  const NearestFloats floats;
+  const NearestInts ints;
+  const hn::RebindToUnsigned<NearestInts> words;
+  const auto rounder = hn::Set(doubles, 0x1.8p52);
+  const auto scale = hn::LoadU(floats, of.scales);
+  const auto minimum = hn::LoadU(floats, of.minima);
+  const auto zero_point = hn::LoadU(floats, of.zero_points);
+  const auto is_free = hn::Ne(scale, hn::Zero(floats));
+  const auto divisor = hn::IfThenElse(is_free, scale, hn::Set(floats, 1.0F));
+  const auto shifted = hn::Add(hn::LoadU(doubles, of.wanted), hn::PromoteTo(doubles, minimum));
+  const auto level = hn::Add(hn::Div(shifted, hn::PromoteTo(doubles, divisor)),
+                             hn::PromoteTo(doubles, zero_point));
+  const auto q = hn::Min(hn::Max(level, hn::Set(doubles, low)), hn::Set(doubles, high));
+  const auto code = hn::DemoteTo(ints, hn::Sub(hn::Add(q, rounder), rounder));
+  const auto distance = hn::Sub(hn::ConvertTo(floats, code), zero_point);
+  const auto real = hn::Sub(hn::Mul(distance, scale), minimum);
+  hn::StoreU(hn::IfThenElse(is_free, real, hn::LoadU(floats, reals)), floats, reals);
+  hn::StoreU(hn::IfThenElse(hn::RebindMask(words, is_free), hn::BitCast(words, code),
+                            hn::LoadU(words, codes)),
+             words, codes);
+}
+
+void on_grids(const OnGrids& of, double low, double high, std::uint32_t* codes, float* reals) {
+  const std::size_t lanes = hn::Lanes(NearestDoubles());
+  const std::size_t whole = of.count / lanes * lanes;
+  for (std::size_t i = 0; i < whole; i += lanes) {
+    some_on_grids({of.wanted + i, of.scales + i, of.minima + i, of.zero_points + i}, low, high,
+                  codes + i, reals + i);
+  }
+  if (whole == of.count) return;
+  std::array<double, nearest_lanes> wanted{};
+  std::array<float, nearest_lanes> scales{};  // of the others 0
+  std::array<float, nearest_lanes> minima{};
+  std::array<float, nearest_lanes> zero_points{};
+  std::array<std::uint32_t, nearest_lanes> some_codes{};
+  std::array<float, nearest_lanes> some_reals{};
+  for (std::size_t i = whole; i < of.count; ++i) {
+    wanted[i - whole] = of.wanted[i];
+    scales[i - whole] = of.scales[i];
+    minima[i - whole] = of.minima[i];
+    zero_points[i - whole] = of.zero_points[i];
+    some_codes[i - whole] = codes[i];
+    some_reals[i - whole] = reals[i];
+  }
+  some_on_grids({wanted.data(), scales.data(), minima.data(), zero_points.data()}, low, high,
+                some_codes.data(), some_reals.data());
+  for (std::size_t i = whole; i < of.count; ++i) {
+    codes[i] = some_codes[i - whole];
+    reals[i] = some_reals[i - whole];
+  }
+}
+
 }  // namespace quadrant::inline v0::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -73,6 +129,7 @@ namespace quadrant::inline v0::kernels {
 
 HWY_EXPORT(count_thresholds);
 HWY_EXPORT(nearest_integers);
+HWY_EXPORT(on_grids);
 
 void count_thresholds(const ScaledValues& of, const double* thresholds, std::size_t count,
                       std::uint16_t* indices) noexcept {
@@ -82,6 +139,11 @@ void count_thresholds(const ScaledValues& of, const double* thresholds, std::siz
 void nearest_integers(const ScaledValues& of, double low, double high,
                       std::uint16_t* indices) noexcept {
   HWY_DYNAMIC_DISPATCH(nearest_integers)(of, low, high, indices);
+}
+
+void nearest_on_grids(const OnGrids& of, double low, double high, std::uint32_t* codes,
+                      float* reals) noexcept {
+  HWY_DYNAMIC_DISPATCH(on_grids)(of, low, high, codes, reals);
 }
 
 }  // namespace quadrant::inline v0::kernels
