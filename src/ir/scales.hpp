@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/error.hpp"
@@ -36,6 +39,19 @@ namespace quadrant::inline v0 {
 
 /// A zero point for each scale: zeros where the type has none. Reads the constant whole.
 [[nodiscard]] Expected<std::vector<std::int64_t>> read_zero_points(const UniformType& type);
+/// The same for each of the innermost scales; one where there are none.
+[[nodiscard]] Expected<std::vector<std::int64_t>> read_zero_points(const Quantization& type);
+
+/// `read_scales` of a type with one level of them: `impossible` for another.
+[[nodiscard]] Expected<std::vector<float>> read_scales(const Quantization& type);
+
+/// Which elements share the innermost scale: all of them where there is none.
+[[nodiscard]] Granularity granularity_of(const Quantization& type);
+
+/// What `target`, which has no other codes, is to hold; null for none. `impossible` for a format
+/// that is not uniform.
+[[nodiscard]] Expected<std::shared_ptr<const UniformType>> uniform_for(std::string_view target,
+                                                                       const Quantization& type);
 
 /// Zero points of the integer type `storage`, which holds `values`: as many as `shape` has.
 [[nodiscard]] Constant make_zero_points(ElementType storage, Shape shape,
@@ -71,5 +87,10 @@ void note_rounded_scales(const GraphView& graph, Sink* sink);
 [[nodiscard]] std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity,
                                          ElementType storage, ElementType scale,
                                          bool has_zero_points);
+/// The same of a type, which is not none: those of other formats, and all that belongs to them.
+[[nodiscard]] std::uint64_t stored_bytes(const Quantization& quantization, const Shape& shape);
+
+/// What `verify` says of the uniform type or the format that it is.
+[[nodiscard]] Expected<void> verify(const Quantization& quantization, const Shape& shape);
 
 }  // namespace quadrant::inline v0
