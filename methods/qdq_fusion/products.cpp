@@ -115,7 +115,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
     if (is_matmul) (is_matrix ? last : first) = is_matrix ? first : last;
     for (const std::string_view name : {first, last}) {
       const auto& kernel = target_kernels::litert_kernel(name);
-      if (const char* const why = kernel.refuse_weights(data.storage(), *weight.type)) return why;
+      if (const char* const why = kernel.refuse_weights(data.storage(), weight.type)) return why;
     }
     return nullptr;
   }

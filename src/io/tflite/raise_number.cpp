@@ -138,7 +138,7 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
   if (raising.type(data).is_quantized()) {
     // The kernel multiplies the scale.
     if (!(beta > 0) || !GivenForm::of(raising.type(data).uniform())) return false;
-    auto steeper = *raising.type(data).uniform();
+    auto steeper = *uniform_of(raising.type(data).quantization);
     std::vector<float> scales = value_of(read_scales(steeper.scales));
     for (float& scale : scales) scale *= options->beta();
     steeper.scales = make_scales(ElementType::float32, steeper.scales.shape(), scales);

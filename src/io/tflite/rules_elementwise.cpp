@@ -53,7 +53,7 @@ bool has_room(const NodeRef& node) {
   const TensorType& result = node.type();
   if (!result.is_quantized() || bit_width(result.element) > 8) return true;
   const auto scale_of = [](const TensorType& type) {
-    return std::abs(static_cast<double>(value_of(read_scales(type.uniform()->scales)).front()));
+    return std::abs(static_cast<double>(value_of(read_scales(type.quantization)).front()));
   };
   // As the fusion computes them.
   const double step = scale_of(result);
