@@ -137,7 +137,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
                                           const GivenForm& data, const GivenForm& weight,
                                           const GivenForm& wanted) const {
     if (parameters()->mixes_signs) return nullptr;
-    const auto scales = product_scales(*data.type, *weight.type);
+    const auto scales = product_scales(data.type, weight.type);
     if (!scales) return "float32 does not hold the scales of its products";
     const double factor = static_cast<double>(std::ranges::max(*scales)) / std::abs(wanted.scale);
     if (factor < 1) return nullptr;

@@ -166,9 +166,9 @@ Constant make_zero_points(ElementType storage, Shape shape, std::span<const std:
   return Constant::from_bytes(storage, std::move(shape), std::move(bytes));
 }
 
-Expected<std::vector<float>> product_scales(const UniformType& data, const UniformType& weight) {
-  QUADRANT_TRY(const std::vector<float> of_data, read_scales(data.scales));
-  QUADRANT_TRY(std::vector<float> scales, read_scales(weight.scales));
+Expected<std::vector<float>> product_scales(const Quantization& data, const Quantization& weight) {
+  QUADRANT_TRY(const std::vector<float> of_data, read_scales(data));
+  QUADRANT_TRY(std::vector<float> scales, read_scales(weight));
   for (float& scale : scales) {
     const float product = scale * of_data.front();
     if (!std::isnormal(product)) {
@@ -181,10 +181,10 @@ Expected<std::vector<float>> product_scales(const UniformType& data, const Unifo
   return scales;
 }
 
-bool has_product_scales(const UniformType& bias, const UniformType& data,
-                        const UniformType& weight) {
+bool has_product_scales(const Quantization& bias, const Quantization& data,
+                        const Quantization& weight) {
   constexpr float tolerance = 1e-6F;
-  const auto given = read_scales(bias.scales);
+  const auto given = read_scales(bias);
   const auto scales = product_scales(data, weight);
   return given && scales && std::ranges::equal(*given, *scales, [](float a, float b) {
            return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));

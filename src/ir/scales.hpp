@@ -68,8 +68,8 @@ namespace quadrant::inline v0 {
 
 /// The scales of sums of products: those of the weight, times the one scale of the data. Reads them
 /// whole. `impossible` where one is no normal number of float32: codes in it would mean nothing.
-[[nodiscard]] Expected<std::vector<float>> product_scales(const UniformType& data,
-                                                          const UniformType& weight);
+[[nodiscard]] Expected<std::vector<float>> product_scales(const Quantization& data,
+                                                          const Quantization& weight);
 
 /// Tells `sink`, which may be null, how many values have scales of float64 that a format with
 /// scales of float32 does not hold exactly, if there are any. Reads those scales.
@@ -77,8 +77,8 @@ void note_rounded_scales(const GraphView& graph, Sink* sink);
 
 /// Whether the scales of `bias` are those, as many, to what float32 makes of the same products
 /// computed otherwise. False where they cannot be read.
-[[nodiscard]] bool has_product_scales(const UniformType& bias, const UniformType& data,
-                                      const UniformType& weight);
+[[nodiscard]] bool has_product_scales(const Quantization& bias, const Quantization& data,
+                                      const Quantization& weight);
 
 /// Bytes that codes of type `storage` take in a file, with scales of type `scale`, float64 ones as
 /// float32, and zero points.

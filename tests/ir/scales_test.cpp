@@ -142,10 +142,10 @@ TEST_CASE("scales of products are those of the weight, times the data's") {
     const auto graph = parse_graph("graph {}\n%v: tensor<3x!quant.uniform<" + type +
                                    ">> = constant() [1, 2, 3]\noutput(%v)\n");
     REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
-    return *graph->type(graph->find_value("v")).uniform();
+    return graph->type(graph->find_value("v")).quantization;
   };
-  const UniformType data = type_of("i8:f32, 0.5:3");
-  const UniformType weight = type_of("i8:f32:0, {0.25, 2.0, 4.0}");
+  const Quantization data = type_of("i8:f32, 0.5:3");
+  const Quantization weight = type_of("i8:f32:0, {0.25, 2.0, 4.0}");
   CHECK(*product_scales(data, weight) == std::vector<float>{0.125F, 1, 2});
   CHECK(has_product_scales(type_of("i32:f32:0, {0.125, 1.0, 2.0}"), data, weight));
   CHECK(has_product_scales(type_of("i32:f32:0, {0.12500001, 1.0, 2.0}"), data, weight));

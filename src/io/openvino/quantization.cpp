@@ -179,17 +179,18 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
 }
 
 void lower_quantize(LoweredNode& node) {
-  const UniformType& type = *node.node().type().uniform();
-  if (is_accumulator(type)) {
+  const Quantization& codes = node.node().type().quantization;
+  const auto type = value_of(uniform_for("OpenVINO", codes));
+  if (is_accumulator(*type)) {
     if (!is_read_as_real(node.node())) impossible("codes of 32 bits");
     node.decomposed("sums of products stay float");
     node.alias(node.operand(0));
     return;
   }
-  const bool negative = std::ranges::any_of(value_of(read_scales(type.scales)),
-                                            [](float scale) { return scale < 0; });
+  const bool negative =
+      std::ranges::any_of(value_of(read_scales(codes)), [](float scale) { return scale < 0; });
   if (negative) impossible("a negative scale");
-  make_fake_quantize(node, type, !is_read_as_real(node.node()));
+  make_fake_quantize(node, *type, !is_read_as_real(node.node()));
 }
 
 /// The blocks of a constant as an axis of its own: [.., blocks, size, ..].
@@ -281,42 +282,42 @@ void lower_dequantize(LoweredNode& node) {
     node.finish(node.converted(node.operand(0), codes.quantization.expressed(), "reals"));
     return;
   }
-  const UniformType& type = *codes.uniform();
+  const auto type = value_of(uniform_for("OpenVINO", codes.quantization));
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
-  if (known && is_accumulator(type)) {
-    const Output sums = node.constant("values", real_sums(*known, type));
-    node.finish(node.converted(sums, type.expressed, name_of(type.expressed)));
+  if (known && is_accumulator(*type)) {
+    const Output sums = node.constant("values", real_sums(*known, *type));
+    node.finish(node.converted(sums, type->expressed, name_of(type->expressed)));
     return;
   }
   if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {
     node.alias(node.operand(0));
     return;
   }
-  if (type.granularity.kind != Granularity::Kind::block) {
-    const Parameters given = parameters_of(type, codes.shape);
-    node.finish(real_values(node, node.operand(0), type, codes.shape, given));
+  if (type->granularity.kind != Granularity::Kind::block) {
+    const Parameters given = parameters_of(*type, codes.shape);
+    node.finish(real_values(node, node.operand(0), *type, codes.shape, given));
     return;
   }
   if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
-  UniformType list = type;
+  UniformType list = *type;
   list.granularity = Granularity::per_tensor();
   Parameters given;
-  given.scales = value_of(read_scales(type.scales));
+  given.scales = value_of(read_scales(type));
   given.zero_points = value_of(read_zero_points(type));
-  const std::int64_t extent = codes.shape[type.granularity.axis].value();
-  const std::int64_t size = type.granularity.block_size;
+  const std::int64_t extent = codes.shape[type->granularity.axis].value();
+  const std::int64_t size = type->granularity.block_size;
   if (extent > size && extent % size != 0) {  // no shape of blocks broadcasts to that
     node.decomposed("its weight is dequantized first: the last block is cut off");
-    given.shape = parameter_shape(codes.shape, type.granularity);
-    given.axis = type.granularity.axis;
+    given.shape = parameter_shape(codes.shape, type->granularity);
+    given.axis = type->granularity.axis;
     for (std::int64_t i = 0; i < extent; ++i) {
       given.blocks.push_back(static_cast<std::int32_t>(i / size));
     }
     node.finish(kept_apart(node, real_values(node, node.operand(0), list, codes.shape, given)));
     return;
   }
-  const Blocks blocks = blocks_of(codes.shape, type.granularity);
+  const Blocks blocks = blocks_of(codes.shape, type->granularity);
   given.shape = blocks.parameters;
   const Output in_blocks = known ? node.constant("in_blocks", known->reshaped(blocks.codes))
                                  : node.reshaped(node.operand(0), blocks.codes, "in_blocks");

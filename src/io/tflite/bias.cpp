@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "ir/scales.hpp"
 
@@ -15,8 +14,7 @@ namespace {
 constexpr double scale_tolerance = 1e-6;
 
 std::vector<double> wanted_scales(const TensorType& data, const TensorType& weights) {
-  // float32 has to hold them
-  value_of(product_scales(*uniform_of(data.quantization), *uniform_of(weights.quantization)));
+  value_of(product_scales(data.quantization, weights.quantization));  // float32 has to hold them
   const std::vector<float> of_data = value_of(read_scales(data.quantization));
   const std::vector<float> of_weights = value_of(read_scales(weights.quantization));
   std::vector<double> wanted;
