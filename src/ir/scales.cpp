@@ -267,20 +267,9 @@ bool mean_the_same(const Quantization& a, const Quantization& b) {
          std::ranges::equal(contents_of(left), contents_of(right), have_same_bytes);
 }
 
-Expected<UniformType> in_memory(const UniformType& type) {
-  UniformType kept = type;
-  QUADRANT_CHECK(keep_in_memory(kept.scales));
-  QUADRANT_CHECK(keep_in_memory(kept.zero_points));
-  return kept;
-}
-
 Expected<Quantization> in_memory(const Quantization& quantization) {
   if (!quantization) return quantization;
-  if (const auto& type = quantization.uniform()) {
-    QUADRANT_TRY(UniformType kept, in_memory(*type));
-    return std::make_shared<const UniformType>(std::move(kept));
-  }
-  ScaledFormat kept = *quantization.other();
+  ScaledFormat kept = scaled_format(quantization);
   for (Constant& scales : kept.scales) QUADRANT_CHECK(keep_in_memory(scales));
   for (Constant& offsets : kept.offsets) QUADRANT_CHECK(keep_in_memory(offsets));
   QUADRANT_CHECK(keep_in_memory(kept.table));

@@ -63,7 +63,6 @@ namespace quadrant::inline v0 {
 [[nodiscard]] bool mean_the_same(const UniformType& a, const UniformType& b);
 [[nodiscard]] bool mean_the_same(const Quantization& a, const Quantization& b);
 /// The same with its scales, zero points and tables in memory: for what is read often.
-[[nodiscard]] Expected<UniformType> in_memory(const UniformType& type);
 [[nodiscard]] Expected<Quantization> in_memory(const Quantization& quantization);
 
 /// The scales of sums of products: those of the weight, times the one scale of the data. Reads them

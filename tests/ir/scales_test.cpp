@@ -157,3 +157,27 @@ TEST_CASE("scales of products are those of the weight, times the data's") {
   }
   CHECK_FALSE(product_scales(type_of("i8:f32, 1e30"), type_of("i8:f32, 1e30")));
 }
+
+TEST_CASE("of levels of scales, the innermost groups; one level is read, and a target has names") {
+  const auto scales = [](const Shape& shape, std::vector<float> values) {
+    return make_scales(ElementType::float32, shape, std::move(values));
+  };
+  const Quantization levels =
+      ScaledFormat{*parse_number_format("f4e2m1 * f32[tensor] * f8e4m3[axis=1 block=16] : f32"),
+                   {scales(Shape::scalar(), {2}), scales(Shape{1, 2}, {1, 0.5F})},
+                   {},
+                   {}};
+  CHECK(granularity_of(levels) == Granularity::per_block(1, 16));
+  CHECK_FALSE(read_scales(levels));
+  CHECK(*read_zero_points(levels) == std::vector<std::int64_t>{0, 0});
+  const auto refused = uniform_for("that", levels);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message ==
+        "that has no codes of f4e2m1 * f32[tensor] * f8e4m3[axis=1 block=16] : f32: the nearest "
+        "that it has are i4");
+  CHECK(granularity_of(Quantization()) == Granularity::per_tensor());
+  CHECK(*uniform_for("that", Quantization()) == nullptr);
+  const Quantization one = ScaledFormat{
+      *parse_number_format("f8e4m3 * f32[axis=0] : f32"), {scales(Shape{2}, {2, 3})}, {}, {}};
+  CHECK(*read_scales(one) == std::vector<float>{2, 3});
+}

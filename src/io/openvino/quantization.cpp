@@ -10,6 +10,7 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "ir/scales.hpp"
+#include "numerics/groups.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -255,22 +256,15 @@ Output real_values(LoweredNode& node, Output codes, const UniformType& type, con
 }
 
 /// The real values of wide codes, a bias, which are no wider than float32 for long.
-Constant real_sums(const Constant& codes, const UniformType& type) {
-  const Parameters given = parameters_of(type, codes.shape());
+Constant real_sums(const Constant& codes, const Quantization& type) {
+  const Groups groups = value_of(Groups::of(codes.shape(), granularity_of(type)));
   const std::vector<std::int64_t> sums = value_of(read_integers(codes, codes.element_count()));
-  // How many elements in a row have one scale.
-  std::int64_t run = codes.element_count();
-  if (type.granularity.kind == Granularity::Kind::axis) {
-    run = 1;
-    for (std::int64_t axis = type.granularity.axis + 1; axis < codes.shape().rank(); ++axis) {
-      run *= codes.shape()[axis].value();
-    }
-  }
-  std::vector<float> reals_of_sums;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const std::size_t at = i / static_cast<std::size_t>(run) % given.scales.size();
-    reals_of_sums.push_back(static_cast<float>(sums[i] - given.zero_points[at]) * given.scales[at]);
-  }
+  const std::vector<float> scales = value_of(read_scales(type));
+  const std::vector<std::int64_t> zeros = value_of(read_zero_points(type));
+  std::vector<float> reals_of_sums(sums.size());
+  groups.for_each_element(0, sums.size(), [&](std::size_t i, std::size_t group) {
+    reals_of_sums[i] = static_cast<float>(sums[i] - zeros[group]) * scales[group];
+  });
   return Constant::from_values(ElementType::float32, codes.shape(),
                                std::span<const float>(reals_of_sums));
 }
@@ -286,7 +280,7 @@ void lower_dequantize(LoweredNode& node) {
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
   if (known && is_accumulator(*type)) {
-    const Output sums = node.constant("values", real_sums(*known, *type));
+    const Output sums = node.constant("values", real_sums(*known, type));
     node.finish(node.converted(sums, type->expressed, name_of(type->expressed)));
     return;
   }

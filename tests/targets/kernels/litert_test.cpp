@@ -95,6 +95,12 @@ TEST_CASE("zero points and weights") {
   CHECK(litert_kernel("ADD").takes_codes(coded(codes_of(ElementType::int16))));
   CHECK_FALSE(litert_kernel("ADD").takes_codes(coded(codes_of(ElementType::int16, 3))));
   CHECK(litert_kernel("GATHER").takes_codes(coded(codes_of(ElementType::int16, 3))));
+  const ScaledFormat nf4{*parse_number_format("nf4 * f32[tensor] : f32"),
+                         {make_scales(ElementType::float32, Shape::scalar(), {0.5F})},
+                         {},
+                         {}};
+  CHECK_FALSE(litert_kernel("SHAPE").takes_codes(nf4));
+  CHECK(litert_kernel("CONV_2D").refuse_weights(ElementType::int8, nf4) != nullptr);
   CHECK_FALSE(litert_kernel("no such operator").takes_codes(coded(codes_of(ElementType::int8))));
   const auto takes = [](std::string_view kernel, ElementType data, ElementType weight,
                         std::int64_t zero = 0) {
