@@ -129,7 +129,7 @@ class LookupPass {
   /// worth dequantizing.
   [[nodiscard]] bool is_table(Value codes) const {
     const TensorType& type = graph_.type(codes);
-    const auto held = type.uniform();
+    const auto& held = type.uniform();
     if (!held || type.shape.rank() == 0 || !type.shape.element_count()) return false;
     const UniformType& quantized = *held;
     if (bit_width(quantized.storage) > 16 || !find_data_type(quantized.expressed)) return false;
