@@ -154,7 +154,7 @@ PendingDequantize follow_product(NodeRef node, const PrecisionRule& rule, Forms 
   const GivenForm* const coded = product.bias < forms.size() ? forms[product.bias] : nullptr;
   const bool is_of_sum = coded != nullptr && is_sum(*coded) && !coded->type->zero_points &&
                          product.adds_bias(node) &&
-                         has_product_scales(*coded->type, *data->type, *weight->type);
+                         has_product_scales(coded->type, data->type, weight->type);
   if (is_of_sum) operands.push_back(product.bias);
   return follow_in(std::move(sum), std::move(operands));
 }

@@ -111,7 +111,7 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
   if (is_row && !is_wide && codes->element == ElementType::int32) {
     const auto form = GivenForm::of(codes->uniform());
     if (form && !form->type->zero_points &&
-        has_product_scales(*form->type, *data.type, *weight.type)) {
+        has_product_scales(form->type, data.type, weight.type)) {
       return {Kind::codes, form};
     }
   }
@@ -127,7 +127,7 @@ BiasReading read_bias(NodeRef node, const Product& product, std::int64_t channel
   if (is_of_blocks) return {Kind::refused, {}, "its bias has scales of blocks"};
   // Small: one number for each channel.
   const auto real = real_bias(*constant_of(node, product.bias, type), type);
-  const auto scales = product_scales(*data.type, *weight.type);
+  const auto scales = product_scales(data.type, weight.type);
   if (!real) return {Kind::refused, {}, "its bias cannot be read"};
   if (!scales) return {Kind::refused, {}, "float32 does not hold the scales of its products"};
   if (!encoded(*real, *scales, channels)) {
@@ -143,8 +143,8 @@ Expected<void> encode_bias(NodeRef node, const Product& product, std::int64_t ch
   TensorType type;
   const Constant* const constant = constant_of(node, product.bias, type);
   QUADRANT_TRY(const auto real, real_bias(*constant, type));
-  QUADRANT_TRY(auto scales, product_scales(*context.quantization(node.operand(product.data)),
-                                           *context.quantization(node.operand(product.weight))));
+  QUADRANT_TRY(auto scales, product_scales(context.quantization(node.operand(product.data)),
+                                           context.quantization(node.operand(product.weight))));
   QUADRANT_TRY(const Encoded bias, encoded(real, std::move(scales), channels));
   const std::string name(context.view().value_name(operand));
   QUADRANT_TRY(const Value codes,

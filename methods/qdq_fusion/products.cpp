@@ -115,7 +115,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
     if (is_matmul) (is_matrix ? last : first) = is_matrix ? first : last;
     for (const std::string_view name : {first, last}) {
       const auto& kernel = target_kernels::litert_kernel(name);
-      if (const char* const why = kernel.refuse_weights(data.storage(), *weight.type)) return why;
+      if (const char* const why = kernel.refuse_weights(data.storage(), weight.type)) return why;
     }
     return nullptr;
   }
@@ -137,7 +137,7 @@ QUADRANT_PARAMETERIZED(ProductMethod, QdqFusion, const KernelRule*,
                                           const GivenForm& data, const GivenForm& weight,
                                           const GivenForm& wanted) const {
     if (parameters()->mixes_signs) return nullptr;
-    const auto scales = product_scales(*data.type, *weight.type);
+    const auto scales = product_scales(data.type, weight.type);
     if (!scales) return "float32 does not hold the scales of its products";
     const double factor = static_cast<double>(std::ranges::max(*scales)) / std::abs(wanted.scale);
     if (factor < 1) return nullptr;

@@ -186,7 +186,8 @@ NumberFormat NumberFormat::of(const UniformType& type) {
   NumberFormat format;
   format.code =
       IntegerCode{declared_bits(type), has_signed_codes(type), type.storage_min, type.storage_max};
-  format.scales = {{type.granularity, FloatScale{type.scales.element()}}};
+  const ElementType scale = type.scales ? type.scales.element() : ElementType::undefined;
+  format.scales = {{type.granularity, FloatScale{scale}}};
   format.offset = type.zero_points ? Offset::zero_point : Offset::none;
   format.expressed = type.expressed;
   return format;

@@ -30,7 +30,7 @@ const TensorType* quantized_by_all(const Graph& graph, NodeId input) {
     if (graph.kind(use.user) != ops::Quantize::kind) return nullptr;
     const TensorType& codes = graph.type({use.user});
     if (!codes.uniform()) return nullptr;
-    if (common != nullptr && !mean_the_same(*common->uniform(), *codes.uniform())) {
+    if (common != nullptr && !mean_the_same(common->quantization, codes.quantization)) {
       return nullptr;
     }
     common = &codes;

@@ -9,7 +9,6 @@
 #include "ir/float16.hpp"
 #include "ir/ops/elementwise.hpp"
 #include "ir/same_numbers.hpp"
-#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0 {
@@ -84,8 +83,37 @@ Expected<std::vector<float>> read_scales(const Constant& scales) {
 }
 
 Expected<std::vector<std::int64_t>> read_zero_points(const UniformType& type) {
-  if (type.zero_points) return read_integers(type.zero_points, type.zero_points.element_count());
-  return std::vector<std::int64_t>(static_cast<std::size_t>(type.scales.element_count()));
+  return read_zero_points(ScaledFormat::of(type));
+}
+
+Expected<std::vector<std::int64_t>> read_zero_points(const Quantization& type) {
+  const ScaledFormat scaled = scaled_format(type);
+  if (scaled.format.offset == Offset::zero_point) {
+    return read_integers(scaled.offsets.front(), scaled.offsets.front().element_count());
+  }
+  const std::int64_t count = scaled.scales.empty() ? 1 : scaled.scales.back().element_count();
+  return std::vector<std::int64_t>(static_cast<std::size_t>(count));
+}
+
+Expected<std::vector<float>> read_scales(const Quantization& type) {
+  const ScaledFormat scaled = scaled_format(type);
+  if (scaled.scales.size() == 1) return read_scales(scaled.scales.front());
+  return fail(ErrorCode::impossible,
+              fmt::format("codes of {}, which have no one level of scales", to_string(type)));
+}
+
+Granularity granularity_of(const Quantization& type) {
+  return type ? innermost_groups(scaled_format(type).format) : Granularity::per_tensor();
+}
+
+Expected<std::shared_ptr<const UniformType>> uniform_for(std::string_view target,
+                                                         const Quantization& type) {
+  if (!type.other()) return type.uniform();
+  const NumberFormat& format = type.other()->format;
+  return fail(
+      ErrorCode::impossible,
+      fmt::format("{} has no codes of {}: the nearest that it has are {}", target,
+                  to_string(format), to_string(storage_element(bit_width(format.code), true))));
 }
 
 Expected<ConstantBytes> read_scale_bytes(const Constant& scales) {
@@ -138,9 +166,9 @@ Constant make_zero_points(ElementType storage, Shape shape, std::span<const std:
   return Constant::from_bytes(storage, std::move(shape), std::move(bytes));
 }
 
-Expected<std::vector<float>> product_scales(const UniformType& data, const UniformType& weight) {
-  QUADRANT_TRY(const std::vector<float> of_data, read_scales(data.scales));
-  QUADRANT_TRY(std::vector<float> scales, read_scales(weight.scales));
+Expected<std::vector<float>> product_scales(const Quantization& data, const Quantization& weight) {
+  QUADRANT_TRY(const std::vector<float> of_data, read_scales(data));
+  QUADRANT_TRY(std::vector<float> scales, read_scales(weight));
   for (float& scale : scales) {
     const float product = scale * of_data.front();
     if (!std::isnormal(product)) {
@@ -153,10 +181,10 @@ Expected<std::vector<float>> product_scales(const UniformType& data, const Unifo
   return scales;
 }
 
-bool has_product_scales(const UniformType& bias, const UniformType& data,
-                        const UniformType& weight) {
+bool has_product_scales(const Quantization& bias, const Quantization& data,
+                        const Quantization& weight) {
   constexpr float tolerance = 1e-6F;
-  const auto given = read_scales(bias.scales);
+  const auto given = read_scales(bias);
   const auto scales = product_scales(data, weight);
   return given && scales && std::ranges::equal(*given, *scales, [](float a, float b) {
            return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
@@ -174,6 +202,14 @@ std::uint64_t stored_bytes(const Shape& shape, const Granularity& granularity, E
   const bool stores_zero_points = has_zero_points || granularity.kind != Granularity::Kind::block;
   return packed(elements) + groups * static_cast<std::uint64_t>(std::min(byte_width(scale), 4)) +
          (stores_zero_points ? packed(groups) : 0);
+}
+
+std::uint64_t stored_bytes(const Quantization& quantization, const Shape& shape) {
+  if (quantization.other()) return stored_bytes(quantization.other()->format, shape);
+  const UniformType& type = *quantization.uniform();
+  const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;
+  return stored_bytes(shape, type.granularity, type.storage, scale,
+                      static_cast<bool>(type.zero_points));
 }
 
 void note_rounded_scales(const GraphView& graph, Sink* sink) {
@@ -231,20 +267,9 @@ bool mean_the_same(const Quantization& a, const Quantization& b) {
          std::ranges::equal(contents_of(left), contents_of(right), have_same_bytes);
 }
 
-Expected<UniformType> in_memory(const UniformType& type) {
-  UniformType kept = type;
-  QUADRANT_CHECK(keep_in_memory(kept.scales));
-  QUADRANT_CHECK(keep_in_memory(kept.zero_points));
-  return kept;
-}
-
 Expected<Quantization> in_memory(const Quantization& quantization) {
   if (!quantization) return quantization;
-  if (const auto& type = quantization.uniform()) {
-    QUADRANT_TRY(UniformType kept, in_memory(*type));
-    return std::make_shared<const UniformType>(std::move(kept));
-  }
-  ScaledFormat kept = *quantization.other();
+  ScaledFormat kept = scaled_format(quantization);
   for (Constant& scales : kept.scales) QUADRANT_CHECK(keep_in_memory(scales));
   for (Constant& offsets : kept.offsets) QUADRANT_CHECK(keep_in_memory(offsets));
   QUADRANT_CHECK(keep_in_memory(kept.table));

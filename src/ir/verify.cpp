@@ -162,8 +162,7 @@ Expected<void> check_type(const TensorType& type) {
     return broken_rule(fmt::format("a tensor of {} whose codes are {}", to_string(type.element),
                                    to_string(type.quantization.storage())));
   }
-  const ScaledFormat* const other = type.quantization.other().get();
-  return other == nullptr ? verify(*type.uniform(), type.shape) : verify(*other, type.shape);
+  return verify(type.quantization, type.shape);
 }
 
 // --- graphs -------------------------------------------------------------------------------------
@@ -306,6 +305,11 @@ Expected<void> verify(const ScaledFormat& format, const Shape& shape) {
     QUADRANT_CHECK(check_part(format.format, parts[i], contents[i], shape));
   }
   return {};
+}
+
+Expected<void> verify(const Quantization& quantization, const Shape& shape) {
+  const ScaledFormat* const other = quantization.other().get();
+  return other == nullptr ? verify(*quantization.uniform(), shape) : verify(*other, shape);
 }
 
 namespace {

@@ -1,6 +1,8 @@
 #include "numerics/code_sign.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <memory>
 #include <unordered_map>
@@ -8,14 +10,13 @@
 #include <vector>
 
 #include "ir/scales.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
-
-using TypePtr = std::shared_ptr<const UniformType>;
 
 class Search {
  public:
@@ -35,11 +36,13 @@ class Search {
 
  private:
   [[nodiscard]] bool has_storage(Value value) const {
-    const UniformType* const type = graph_.type(value).uniform().get();
-    return type != nullptr && type->storage == storage_;
+    const Quantization& type = graph_.type(value).quantization;
+    return type.storage() == storage_ && is_uniform(scaled_format(type).format);
   }
 
-  [[nodiscard]] int bits(Value value) const { return declared_bits(*graph_.type(value).uniform()); }
+  [[nodiscard]] int bits(Value value) const {
+    return bit_width(scaled_format(graph_.type(value).quantization).format.code);
+  }
 
   // The codes that moves connect with these, unless somebody asks for them as they are, or some
   // would be shifted otherwise than others.
@@ -121,25 +124,42 @@ class ShiftedBytes final : public ConstantSource {
 };
 
 // What codes are more when they lose or get a sign.
-std::int64_t step_of(const UniformType& type) {
-  const std::int64_t half = std::int64_t{1} << (declared_bits(type) - 1);
-  return has_signed_codes(type) ? half : -half;
+std::int64_t step_of(const Quantization& type) {
+  const auto code = std::get<IntegerCode>(scaled_format(type).format.code);
+  const std::int64_t half = std::int64_t{1} << (code.bits - 1);
+  return code.is_signed ? half : -half;
 }
 
-Expected<TypePtr> shifted(const UniformType& type) {
-  QUADRANT_ASSERT(declared_bits(type) <= 8);
+Expected<Quantization> shifted(const Quantization& type) {
+  ScaledFormat changed = scaled_format(type);
+  auto& code = std::get<IntegerCode>(changed.format.code);
+  QUADRANT_ASSERT(code.bits <= 8);
   const std::int64_t step = step_of(type);
-  UniformType changed = type;
-  changed.storage = storage_element(declared_bits(type), !has_signed_codes(type));
-  changed.storage_min += step;
-  changed.storage_max += step;
-  QUADRANT_TRY(auto zeros, read_zero_points(type));
+  QUADRANT_TRY(auto zeros, read_zero_points(changed));
   for (std::int64_t& zero : zeros) zero += step;
   const bool has_zeros = std::ranges::any_of(zeros, [](auto zero) { return zero != 0; });
-  changed.zero_points =
-      has_zeros ? make_zero_points(changed.storage, type.scales.shape(), zeros) : Constant();
-  return std::make_shared<const UniformType>(std::move(changed));
+  code = {code.bits, !code.is_signed, code.min + step, code.max + step};
+  changed.format.offset = has_zeros ? Offset::zero_point : Offset::none;
+  changed.offsets.clear();
+  if (has_zeros) {
+    changed.offsets.push_back(
+        make_zero_points(storage_element(changed.format), changed.scales.front().shape(), zeros));
+  }
+  return Quantization(changed);
 }
+
+// By its format and its first scale.
+struct TypeHash {
+  std::size_t operator()(const Quantization& type) const {
+    const ScaledFormat scaled = scaled_format(type);
+    const Constant& scales = scaled.scales.front();
+    std::array<std::byte, sizeof(std::size_t)> first{};
+    const auto width = static_cast<std::size_t>(byte_width(scales.element()));
+    const bool is_read =
+        scales.element_count() > 0 && scales.read(0, std::span(first).first(width));
+    return scaled.format.hash() ^ (is_read ? std::bit_cast<std::size_t>(first) : 0);
+  }
+};
 
 }  // namespace
 
@@ -149,23 +169,24 @@ std::unordered_set<Value> free_codes(const Graph& graph, ElementType storage,
 }
 
 Expected<void> change_sign(Graph& graph, const std::unordered_set<Value>& codes) {
-  std::unordered_map<TypePtr, TypePtr> types;  // values that shared one go on sharing
+  // Values that shared one go on sharing.
+  std::unordered_map<Quantization, Quantization, TypeHash> types;
   for (const Value value : codes) {
-    TypePtr& type = types[graph.type(value).uniform()];
+    const Quantization& before = graph.type(value).quantization;
+    Quantization& type = types[before];
     if (type) continue;
-    QUADRANT_TRY(type, shifted(*graph.type(value).uniform()));
+    QUADRANT_TRY(type, shifted(before));
   }
   for (const Value value : codes) {
-    const TypePtr before = graph.type(value).uniform();
-    const TypePtr& type = types[before];
+    const Quantization before = graph.type(value).quantization;
+    const Quantization& type = types[before];
     if (const Constant* const held = graph.constant(value.node)) {
-      graph.set_constant(
-          value.node,
-          Constant::deferred(type->storage, held->shape(),
-                             std::make_shared<ShiftedBytes>(*held, step_of(*before))),
-          type);
+      graph.set_constant(value.node,
+                         Constant::deferred(type.storage(), held->shape(),
+                                            std::make_shared<ShiftedBytes>(*held, step_of(before))),
+                         type);
     } else {
-      graph.set_type(value, {type->storage, graph.type(value).shape, type});
+      graph.set_type(value, {type.storage(), graph.type(value).shape, type});
     }
   }
   return {};

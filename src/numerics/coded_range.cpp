@@ -36,14 +36,20 @@ bool CodedRange::clips(double real) const noexcept {
   return real < low - step / 2 || real > high + step / 2;
 }
 
-Expected<std::optional<CodedRange>> coded_range(const UniformType& type) {
-  QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
-  if (scales.size() != 1) return std::nullopt;
+Expected<std::optional<CodedRange>> coded_range(const Quantization& type) {
+  const ScaledFormat scaled = scaled_format(type);
+  const auto* const code = std::get_if<IntegerCode>(&scaled.format.code);
+  if (code == nullptr || scaled.format.offset == Offset::minimum) return std::nullopt;
+  double scale = 1;
+  for (const Constant& level : scaled.scales) {
+    QUADRANT_TRY(const std::vector<float> scales, read_scales(level));
+    if (scales.size() != 1) return std::nullopt;
+    scale *= static_cast<double>(scales[0]);
+  }
   QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(type));
-  const auto scale = static_cast<double>(scales[0]);
   const auto end = [&](std::int64_t code) { return scale * static_cast<double>(code - zeros[0]); };
-  const auto [low, high] = std::minmax({end(type.storage_min), end(type.storage_max)});
-  return CodedRange{low, high, std::fabs(scale)};
+  const auto [low, high] = std::minmax({end(code->min), end(code->max)});
+  return CodedRange{low, high, std::fabs(scale), zeros[0]};
 }
 
 CodingEffect coding_effect(const Histogram& values, const CodedRange& range) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "quadrant/ir/type.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/support/error.hpp"
 
@@ -15,6 +15,7 @@ struct CodedRange {
   double low = 0;
   double high = 0;
   double step = 1;  ///< above 0
+  std::int64_t zero_point = 0;
 
   /// The nearest of them.
   [[nodiscard]] double rounded(double real) const noexcept;
@@ -22,8 +23,9 @@ struct CodedRange {
   [[nodiscard]] bool clips(double real) const noexcept;
 };
 
-/// Empty where not all elements share one scale. Reads scales and zero points.
-[[nodiscard]] Expected<std::optional<CodedRange>> coded_range(const UniformType& type);
+/// Empty where not all elements share one scale, for codes that are no integers, and for those with
+/// a minimum. Reads scales and zero points.
+[[nodiscard]] Expected<std::optional<CodedRange>> coded_range(const Quantization& type);
 
 /// Of values that become codes.
 struct CodingEffect {

@@ -231,8 +231,7 @@ Expected<Constant> quantized(const Constant& real, const Quantization& quantizat
     return Constant::deferred(storage, real.shape(),
                               std::make_shared<NearestSource>(real, std::move(nearest)));
   }
-  QUADRANT_TRY(ParameterReader parameters,
-               ParameterReader::make(quantization.uniform(), real.shape()));
+  QUADRANT_TRY(ParameterReader parameters, ParameterReader::make(quantization, real.shape()));
   return Constant::deferred(
       storage, real.shape(),
       make_source<QuantizedSource>(storage, real, std::move(parameters), rounding));
@@ -251,8 +250,7 @@ Expected<Constant> dequantized(const Constant& codes, const Quantization& quanti
     return Constant::deferred(ElementType::float32, codes.shape(),
                               std::make_shared<DecodedSource>(codes, std::move(decoder)));
   }
-  QUADRANT_TRY(ParameterReader parameters,
-               ParameterReader::make(quantization.uniform(), codes.shape()));
+  QUADRANT_TRY(ParameterReader parameters, ParameterReader::make(quantization, codes.shape()));
   return Constant::deferred(ElementType::float32, codes.shape(),
                             make_source<DequantizedSource>(storage, codes, std::move(parameters)));
 }

@@ -208,9 +208,8 @@ Expected<RoundedWeights> round_constant(const Constant& real, const SecondMoment
 Expected<void> round_rows(const Constant& real, const SecondMoments& moments, double damping,
                           EncodedConstant& encoded,
                           const std::function<void(const RowToRound&)>& round) {
-  const std::shared_ptr<const UniformType>& type = encoded.quantization.uniform();
-  const bool fits = type != nullptr && !type->zero_points && byte_width(type->storage) == 1;
-  if (!fits) {
+  const NumberFormat format = scaled_format(encoded.quantization).format;
+  if (!is_uniform(format) || format.offset != Offset::none || bit_width(format.code) > 8) {
     return fail(ErrorCode::impossible,
                 "rows are rounded to uniform codes of 8 bits and fewer, without zero points");
   }
@@ -222,10 +221,10 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
   const auto as_constant = [&] {
     return Constant::from_bytes(encoded.codes.element(), encoded.codes.shape(), codes);
   };
-  QUADRANT_TRY(const Constant ones, dequantized(as_constant(), type));
+  QUADRANT_TRY(const Constant ones, dequantized(as_constant(), encoded.quantization));
   QUADRANT_TRY(const std::vector<double> steps, read_reals(ones));
   QUADRANT_TRY(const std::vector<std::size_t> places, places_of(moments.layout(), reals.size()));
-  QUADRANT_TRY(const Constant decoded, dequantized(encoded.codes, type));
+  QUADRANT_TRY(const Constant decoded, dequantized(encoded.codes, encoded.quantization));
   QUADRANT_TRY(const std::vector<double> before, read_reals(decoded));
   const std::size_t columns = moments.layout().columns.size();
   std::vector<double> row_reals(columns);
@@ -234,8 +233,9 @@ Expected<void> round_rows(const Constant& real, const SecondMoments& moments, do
   std::vector<double> row_before(columns);
   std::vector<double> row_now(columns);
   RoundedWeights rounded;
-  const auto least = static_cast<double>(type->storage_min);
-  const auto most = static_cast<double>(type->storage_max);
+  const auto& integers = std::get<IntegerCode>(format.code);
+  const auto least = static_cast<double>(integers.min);
+  const auto most = static_cast<double>(integers.max);
   std::size_t next = 0;
   for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
     const std::vector<double> factor = moments.factor(matrix, damping);

@@ -13,7 +13,7 @@
 namespace quadrant::inline v0 {
 namespace {
 
-Expected<void> check(const UniformType& type, const Shape& shape) {
+Expected<void> check(const Quantization& type, const Shape& shape) {
   auto status = verify(type, shape);
   // To the verifier the model is at fault; here, the request is.
   if (!status) return fail(ErrorCode::impossible, std::move(status).error().message);
@@ -22,7 +22,6 @@ Expected<void> check(const UniformType& type, const Shape& shape) {
 
 // The values at `begin` to `end` of parameters in the order of groups.
 Expected<Constant> slice(const Constant& values, std::size_t begin, std::size_t end) {
-  if (!values) return values;
   const auto width = static_cast<std::size_t>(byte_width(values.element()));
   std::vector<std::byte> bytes((end - begin) * width);
   QUADRANT_CHECK(values.read(begin * width, bytes));
@@ -31,21 +30,23 @@ Expected<Constant> slice(const Constant& values, std::size_t begin, std::size_t 
 }
 
 // A type of a vector, with the parameters of these groups.
-Expected<UniformType> part_of(const UniformType& type, std::size_t begin, std::size_t end) {
-  UniformType part = type;
-  part.granularity = Granularity::per_axis(0);
-  QUADRANT_TRY(part.scales, slice(type.scales, begin, end));
-  QUADRANT_TRY(part.zero_points, slice(type.zero_points, begin, end));
-  QUADRANT_CHECK(check(part, part.scales.shape()));
+Expected<ScaledFormat> part_of(const ScaledFormat& type, std::size_t begin, std::size_t end) {
+  ScaledFormat part = type;
+  part.format.scales.front().groups = Granularity::per_axis(0);
+  for (auto* const constants : {&part.scales, &part.offsets}) {
+    for (Constant& values : *constants) {
+      QUADRANT_TRY(values, slice(values, begin, end));
+    }
+  }
+  QUADRANT_CHECK(check(part, part.scales.front().shape()));
   return part;
 }
 
 // Scales and zero points of a type that holds them in memory, as numbers.
-Expected<void> fill(Parameters& parameters, const UniformType& type) {
-  QUADRANT_TRY(parameters.scales, read_scale_bytes(type.scales));
-  if (type.zero_points) {
-    QUADRANT_TRY(const auto zero_points,
-                 read_integers(type.zero_points, type.zero_points.element_count()));
+Expected<void> fill(Parameters& parameters, const ScaledFormat& type) {
+  QUADRANT_TRY(parameters.scales, read_scale_bytes(type.scales.front()));
+  if (type.format.offset == Offset::zero_point) {
+    QUADRANT_TRY(const auto zero_points, read_zero_points(type));
     parameters.zero_points.resize(zero_points.size());
     std::ranges::transform(zero_points, parameters.zero_points.begin(),
                            [](std::int64_t value) { return static_cast<std::int32_t>(value); });
@@ -60,42 +61,45 @@ Expected<void> fill(Parameters& parameters, const UniformType& type) {
 
 }  // namespace
 
-Expected<Parameters> Parameters::without_values(const UniformType& type, const Shape& shape) {
-  if (!is_integer(type.storage) || bit_width(type.storage) > 16) {
+Expected<Parameters> Parameters::without_values(const Quantization& type, const Shape& shape) {
+  const NumberFormat format = scaled_format(type).format;
+  const auto* const code = std::get_if<IntegerCode>(&format.code);
+  if (code == nullptr || !is_integer(type.storage()) || bit_width(type.storage()) > 16) {
     return fail(ErrorCode::impossible,
                 fmt::format("codes of type {} are not supported: choose an integer of at most 16 "
                             "bits",
-                            to_string(type.storage)));
+                            to_string(type.storage())));
   }
-  QUADRANT_TRY(const Groups groups, Groups::of(shape, type.granularity));
+  QUADRANT_TRY(const Groups groups, Groups::of(shape, innermost_groups(format)));
   QUADRANT_CHECK(check(type, shape));
   return Parameters{.groups = groups,
-                    .storage_min = static_cast<std::int32_t>(type.storage_min),
-                    .storage_max = static_cast<std::int32_t>(type.storage_max)};
+                    .storage_min = static_cast<std::int32_t>(code->min),
+                    .storage_max = static_cast<std::int32_t>(code->max)};
 }
 
-Expected<Parameters> Parameters::read(const UniformType& type, const Shape& shape) {
+Expected<Parameters> Parameters::read(const Quantization& type, const Shape& shape) {
   QUADRANT_TRY(Parameters parameters, without_values(type, shape));
-  QUADRANT_TRY(const UniformType resident, in_memory(type));
+  QUADRANT_TRY(const Quantization resident, in_memory(type));
   // Values that had been deferred are checked only now.
   if (resident != type) QUADRANT_CHECK(check(resident, shape));
-  QUADRANT_CHECK(fill(parameters, resident));
+  QUADRANT_CHECK(fill(parameters, scaled_format(resident)));
   return parameters;
 }
 
-Expected<ParameterReader> ParameterReader::make(std::shared_ptr<const UniformType> type,
-                                                const Shape& shape) {
+Expected<ParameterReader> ParameterReader::make(const Quantization& type, const Shape& shape) {
   constexpr std::size_t few = 16384;
   ParameterReader reader;
-  QUADRANT_TRY(const Groups layout, Groups::of(shape, type->granularity));
+  ScaledFormat scaled = scaled_format(type);
+  const Constant& scales = scaled.scales.front();
+  QUADRANT_TRY(const Groups layout, Groups::of(shape, innermost_groups(scaled.format)));
   const auto groups = static_cast<std::size_t>(layout.group_count());
-  if (!type->scales || !type->scales.is_deferred() || groups <= few) {
-    QUADRANT_TRY(Parameters all, Parameters::read(*type, shape));
+  if (!scales || !scales.is_deferred() || groups <= few) {
+    QUADRANT_TRY(Parameters all, Parameters::read(type, shape));
     reader.all_ = std::make_shared<const Parameters>(std::move(all));
     return reader;
   }
-  QUADRANT_TRY(reader.part_, Parameters::without_values(*type, shape));
-  reader.type_ = std::move(type);
+  QUADRANT_TRY(reader.part_, Parameters::without_values(type, shape));
+  reader.type_ = std::move(scaled);
   return reader;
 }
 
@@ -110,7 +114,7 @@ Expected<const Parameters*> ParameterReader::around(std::int64_t first, std::siz
   });
   const std::size_t held = part_->first_group;
   if (begin < held || end > held + part_->scales.as<float>().size()) {
-    QUADRANT_TRY(const UniformType part, part_of(*type_, begin, end));
+    QUADRANT_TRY(const ScaledFormat part, part_of(type_, begin, end));
     part_->first_group = begin;
     QUADRANT_CHECK(fill(*part_, part));
   }

@@ -14,12 +14,13 @@
 #include "numerics/kernels/dequantize.hpp"
 #include "numerics/kernels/quantize.hpp"
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/type.hpp"
 #include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
 
-/// What the arithmetic needs of a UniformType whose storage has at most 16 bits: everything fits a
+/// What the arithmetic needs of a uniform type whose storage has at most 16 bits: everything fits a
 /// float exactly.
 struct Parameters {
   Groups groups;
@@ -33,10 +34,10 @@ struct Parameters {
 
   /// All but the scales and zero points. `impossible` when `type` does not fit tensors of `shape`,
   /// or is not supported.
-  [[nodiscard]] static Expected<Parameters> without_values(const UniformType& type,
+  [[nodiscard]] static Expected<Parameters> without_values(const Quantization& type,
                                                            const Shape& shape);
   /// Everything; checks values that are deferred, too.
-  [[nodiscard]] static Expected<Parameters> read(const UniformType& type, const Shape& shape);
+  [[nodiscard]] static Expected<Parameters> read(const Quantization& type, const Shape& shape);
 
   /// Calls `body(each, run parameters, position, length)` for each run of the `count` elements from
   /// `first` on; `each` is std::true_type where the elements of a run differ in their parameters.
@@ -118,8 +119,7 @@ struct Parameters {
 class ParameterReader {
  public:
   /// Errors as of Parameters::read; of the values in a part, later, from `around`.
-  [[nodiscard]] static Expected<ParameterReader> make(std::shared_ptr<const UniformType> type,
-                                                      const Shape& shape);
+  [[nodiscard]] static Expected<ParameterReader> make(const Quantization& type, const Shape& shape);
 
   /// Those of at least the `count` elements from `first` on; valid until the next call.
   [[nodiscard]] Expected<const Parameters*> around(std::int64_t first, std::size_t count);
@@ -129,7 +129,7 @@ class ParameterReader {
 
   std::shared_ptr<const Parameters> all_;  ///< shared by copies; null where `part_` is used
   std::optional<Parameters> part_;
-  std::shared_ptr<const UniformType> type_;  ///< of `part_`
+  ScaledFormat type_;  ///< of `part_`
 };
 
 }  // namespace quadrant::inline v0

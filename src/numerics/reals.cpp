@@ -6,6 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "ir/scales.hpp"
+#include "numerics/groups.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/numerics/encode.hpp"
 #include "quadrant/support/error.hpp"
 
@@ -28,6 +31,26 @@ Expected<std::vector<double>> read_reals(const Constant& constant) {
   std::vector<float> values(static_cast<std::size_t>(constant.element_count()));
   widen_to_float(constant.element(), contents.bytes(), values);
   return std::vector<double>(values.begin(), values.end());
+}
+
+Expected<std::vector<double>> read_reals(const Constant& codes, const Quantization& quantization) {
+  const ScaledFormat scaled = scaled_format(quantization);
+  if (bit_width(scaled.format.code) <= 16 || !is_uniform(scaled.format)) {
+    QUADRANT_TRY(const Constant real, dequantized(codes, quantization));
+    return read_reals(real);
+  }
+  QUADRANT_TRY(const Groups groups, Groups::of(codes.shape(), innermost_groups(scaled.format)));
+  QUADRANT_TRY(const auto integers, read_integers(codes, codes.element_count()));
+  QUADRANT_TRY(const std::vector<float> scales, read_scales(quantization));
+  QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(quantization));
+  if (std::cmp_less(scales.size(), groups.group_count()) || zeros.size() != scales.size()) {
+    return fail(ErrorCode::invalid_model, "fewer scales than codes need");
+  }
+  std::vector<double> reals(integers.size());
+  groups.for_each_element(0, integers.size(), [&](std::size_t i, std::size_t group) {
+    reals[i] = static_cast<double>(scales[group]) * static_cast<double>(integers[i] - zeros[group]);
+  });
+  return reals;
 }
 
 Constant rounded_constant(ElementType element, Shape shape, std::span<const double> values) {

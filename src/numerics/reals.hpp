@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/type.hpp"
 #include "quadrant/support/error.hpp"
 
 namespace quadrant::inline v0 {
@@ -16,6 +17,11 @@ namespace quadrant::inline v0 {
 /// The elements of a constant of any float type, all exact. `impossible` for another type; else it
 /// fails where reading the constant does. Several threads may read.
 [[nodiscard]] Expected<std::vector<double>> read_reals(const Constant& constant);
+
+/// What codes of a type, which is not none, stand for: exact for those of 32 bits, too, which
+/// biases have and a float does not hold. `impossible` for what `dequantized` refuses.
+[[nodiscard]] Expected<std::vector<double>> read_reals(const Constant& codes,
+                                                       const Quantization& quantization);
 
 /// `values`, each rounded once to `element`, as a constant of `shape`, which has as many elements.
 /// `element` is a wide float.

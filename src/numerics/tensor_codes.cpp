@@ -48,7 +48,8 @@ Expected<std::vector<std::int32_t>> quantize_values(std::span<const float> real,
                                                     const UniformType& type,
                                                     const RoundingProfile& rounding) {
   QUADRANT_CHECK(check_size(real.size(), shape));
-  QUADRANT_TRY(const Parameters parameters, Parameters::read(type, shape));
+  QUADRANT_TRY(const Parameters parameters,
+               Parameters::read(std::make_shared<const UniformType>(type), shape));
   std::vector<std::int32_t> codes(real.size());
   parameters.for_each_run(
       0, real.size(), [&](auto each, RunParameters run, std::size_t position, std::size_t length) {
@@ -61,7 +62,8 @@ Expected<std::vector<std::int32_t>> quantize_values(std::span<const float> real,
 Expected<std::vector<float>> dequantize_values(std::span<const std::int32_t> codes,
                                                const Shape& shape, const UniformType& type) {
   QUADRANT_CHECK(check_size(codes.size(), shape));
-  QUADRANT_TRY(const Parameters parameters, Parameters::read(type, shape));
+  QUADRANT_TRY(const Parameters parameters,
+               Parameters::read(std::make_shared<const UniformType>(type), shape));
   QUADRANT_CHECK(check_codes(codes, type.storage));
   std::vector<float> real(codes.size());
   parameters.for_each_run(

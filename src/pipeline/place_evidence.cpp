@@ -103,7 +103,7 @@ class Evidence {
 
   // `measured`: the real one, where it is known.
   Expected<PlaceEvidence> find(const Agreement* measured) {
-    QUADRANT_TRY(range_, coded_range(type_));
+    QUADRANT_TRY(range_, coded_range(ScaledFormat::of(type_)));
     QUADRANT_TRY(mean_square_, mean_square_of_steps(type_));
     if (range_) effect_ = coding_effect(before_.histogram, *range_);
     if (measured != nullptr) {
@@ -208,7 +208,7 @@ TensorStatistics statistics_of(const Tensor& weight, std::int64_t axis) {
 }  // namespace
 
 Expected<std::optional<FloatRange>> range_of_codes(const UniformType& type) {
-  QUADRANT_TRY(const auto range, coded_range(type));
+  QUADRANT_TRY(const auto range, coded_range(ScaledFormat::of(type)));
   if (!range) return std::nullopt;
   return FloatRange{static_cast<float>(range->low), static_cast<float>(range->high)};
 }

@@ -7,7 +7,6 @@
 #include "calibration/value_errors.hpp"
 #include "ir/behind_limits.hpp"
 #include "ir/float_name.hpp"
-#include "ir/scales.hpp"
 #include "numerics/coded_range.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/graph.hpp"
@@ -78,14 +77,8 @@ class ActivationReporter {
     made.codes = to_string(type.element);
     made.sqnr_db_before = errors_.sqnr_db_before(real(), value);
     made.sqnr_db_behind = errors_.sqnr_db(made.name);
-    std::optional<CodedRange> range;
-    if (const auto& uniform = type.uniform()) {
-      QUADRANT_TRY(range, coded_range(*uniform));
-      if (range) {
-        QUADRANT_TRY(const std::vector<std::int64_t> zeros, read_zero_points(*uniform));
-        made.coded = {{range->low, range->high}, range->step, zeros.front()};
-      }
-    }
+    QUADRANT_TRY(const auto range, coded_range(type.quantization));
+    if (range) made.coded = {{range->low, range->high}, range->step, range->zero_point};
     if (const TensorStatistics* const seen = find_seen(made.name, value)) {
       add_seen(made, seen->histogram, range);
     }

@@ -7,10 +7,10 @@
 
 #include "ir/scales.hpp"
 #include "numerics/metrics.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/engine/declare/method.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/ops.hpp"
-#include "quadrant/numerics/encode.hpp"
 #include "quadrant/report/summary.hpp"
 #include "report/weights.hpp"
 
@@ -19,33 +19,14 @@ namespace {
 
 constexpr std::size_t readers_shown = 3;
 
-// Codes of 32 bits, those of biases: `dequantized` has none so wide. Nothing where they are
-// blocked.
-Expected<std::vector<float>> read_wide(const Constant& codes, const UniformType& type) {
-  std::vector<float> values;
-  if (type.granularity.kind == Granularity::Kind::block || type.zero_points) return values;
-  QUADRANT_TRY(const std::vector<float> scales, read_scales(type.scales));
-  QUADRANT_TRY(const ConstantBytes bytes, codes.read());
-  std::size_t run = 1;  // neighbours that share a scale
-  if (type.granularity.kind == Granularity::Kind::axis) {
-    const std::vector<std::int64_t> strides = codes.shape().strides();
-    run = static_cast<std::size_t>(strides[static_cast<std::size_t>(type.granularity.axis)]);
-  }
-  for (const std::int32_t code : bytes.as<std::int32_t>()) {
-    const double scale = scales[values.size() / run % scales.size()];
-    values.push_back(static_cast<float>(scale * code));
-  }
-  return values;
-}
-
 // A constant as real values.
 Expected<std::vector<float>> read_floats(const Constant& constant, const TensorType& type) {
-  if (constant.element() == ElementType::int32) return read_wide(constant, *type.uniform());
-  QUADRANT_TRY(const Constant real,
-               type.is_quantized() ? dequantized(constant, type.quantization) : constant);
-  QUADRANT_TRY(const ConstantBytes bytes, real.read());
-  std::vector<float> values(static_cast<std::size_t>(real.element_count()));
-  widen_to_float(real.element(), bytes.bytes(), values);
+  QUADRANT_TRY(const std::vector<double> reals, type.is_quantized()
+                                                    ? read_reals(constant, type.quantization)
+                                                    : read_reals(constant));
+  std::vector<float> values(reals.size());
+  std::ranges::transform(reals, values.begin(),
+                         [](double real) { return static_cast<float>(real); });
   return values;
 }
 
@@ -113,8 +94,8 @@ class WeightReporter {
     if (subject_.quantized != nullptr) {
       const Value codes = codes_of(stored);
       if (!codes.is_absent()) {
-        return quantized_bytes(subject_.quantized->type(codes).quantization,
-                               subject_.quantized->type(codes).shape);
+        return stored_bytes(subject_.quantized->type(codes).quantization,
+                            subject_.quantized->type(codes).shape);
       }
     }
     const auto change = change_of(stored);

@@ -5,7 +5,6 @@
 
 #include "ir/scales.hpp"
 #include "quadrant/engine/phases/eligibility.hpp"
-#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
 
 namespace quadrant::inline v0 {
@@ -33,16 +32,6 @@ bool is_setting(const GraphView& graph, NodeId node, std::uint64_t elements) {
 
 }  // namespace
 
-std::uint64_t quantized_bytes(const Quantization& quantization, const Shape& shape) {
-  if (quantization.other()) {
-    return stored_bytes(quantization.other()->format, shape);
-  }
-  const UniformType& type = *quantization.uniform();
-  const ElementType scale = type.scales ? type.scales.element() : ElementType::float32;
-  const bool has_zero_points = static_cast<bool>(type.zero_points);
-  return stored_bytes(shape, type.granularity, type.storage, scale, has_zero_points);
-}
-
 std::vector<Weight> find_weights(const GraphView& graph) {
   std::vector<Weight> weights;
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
@@ -52,7 +41,7 @@ std::vector<Weight> find_weights(const GraphView& graph) {
     const TensorType& type = graph.type({node, 0});
     const auto elements = static_cast<std::uint64_t>(constant->element_count());
     if (type.is_quantized()) {
-      weights.push_back({node, elements, quantized_bytes(type.quantization, type.shape), true});
+      weights.push_back({node, elements, stored_bytes(type.quantization, type.shape), true});
     } else if (is_float(type.element) && !is_setting(graph, node, elements)) {
       weights.push_back({node, elements, constant->byte_size(), false});
     }

@@ -21,9 +21,6 @@ struct Weight {
 /// settings (limits, sizes) are none, nor single numbers that no product reads.
 [[nodiscard]] std::vector<Weight> find_weights(const GraphView& graph);
 
-/// Of a quantized constant of that type: not none.
-[[nodiscard]] std::uint64_t quantized_bytes(const Quantization& quantization, const Shape& shape);
-
 void add(WeightTotals& totals, const Weight& weight) noexcept;
 
 /// By node index: whether the node is a float constant that reaches the weight operand of a matmul,

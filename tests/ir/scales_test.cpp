@@ -142,10 +142,10 @@ TEST_CASE("scales of products are those of the weight, times the data's") {
     const auto graph = parse_graph("graph {}\n%v: tensor<3x!quant.uniform<" + type +
                                    ">> = constant() [1, 2, 3]\noutput(%v)\n");
     REQUIRE_MESSAGE(graph, (graph ? std::string() : to_string(graph.error())));
-    return *graph->type(graph->find_value("v")).uniform();
+    return graph->type(graph->find_value("v")).quantization;
   };
-  const UniformType data = type_of("i8:f32, 0.5:3");
-  const UniformType weight = type_of("i8:f32:0, {0.25, 2.0, 4.0}");
+  const Quantization data = type_of("i8:f32, 0.5:3");
+  const Quantization weight = type_of("i8:f32:0, {0.25, 2.0, 4.0}");
   CHECK(*product_scales(data, weight) == std::vector<float>{0.125F, 1, 2});
   CHECK(has_product_scales(type_of("i32:f32:0, {0.125, 1.0, 2.0}"), data, weight));
   CHECK(has_product_scales(type_of("i32:f32:0, {0.12500001, 1.0, 2.0}"), data, weight));
@@ -156,4 +156,28 @@ TEST_CASE("scales of products are those of the weight, times the data's") {
     CHECK_FALSE(product_scales(data, type_of(extreme)));
   }
   CHECK_FALSE(product_scales(type_of("i8:f32, 1e30"), type_of("i8:f32, 1e30")));
+}
+
+TEST_CASE("of levels of scales, the innermost groups; one level is read, and a target has names") {
+  const auto scales = [](const Shape& shape, std::vector<float> values) {
+    return make_scales(ElementType::float32, shape, std::move(values));
+  };
+  const Quantization levels =
+      ScaledFormat{*parse_number_format("f4e2m1 * f32[tensor] * f8e4m3[axis=1 block=16] : f32"),
+                   {scales(Shape::scalar(), {2}), scales(Shape{1, 2}, {1, 0.5F})},
+                   {},
+                   {}};
+  CHECK(granularity_of(levels) == Granularity::per_block(1, 16));
+  CHECK_FALSE(read_scales(levels));
+  CHECK(*read_zero_points(levels) == std::vector<std::int64_t>{0, 0});
+  const auto refused = uniform_for("that", levels);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message ==
+        "that has no codes of f4e2m1 * f32[tensor] * f8e4m3[axis=1 block=16] : f32: the nearest "
+        "that it has are i4");
+  CHECK(granularity_of(Quantization()) == Granularity::per_tensor());
+  CHECK(*uniform_for("that", Quantization()) == nullptr);
+  const Quantization one = ScaledFormat{
+      *parse_number_format("f8e4m3 * f32[axis=0] : f32"), {scales(Shape{2}, {2, 3})}, {}, {}};
+  CHECK(*read_scales(one) == std::vector<float>{2, 3});
 }

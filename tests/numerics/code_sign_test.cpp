@@ -132,6 +132,16 @@ output(%b)
   CHECK(codes("n") == std::vector<std::int64_t>{0, 1, 2, 3});
 }
 
+TEST_CASE("codes that are no integers have no other sign") {
+  const Graph graph = parsed(R"(
+%w: tensor<2x!quadrant.numbers<"nf4 * f32[tensor] : f32", [1]>> = constant() [0, 15]
+%y: tensor<2xf32> = dequantize(%w)
+output(%y)
+)");
+  REQUIRE(graph.type(graph.find_value("w")).element == ElementType::uint4);
+  CHECK(free_names(graph, ElementType::uint4, is_anything).empty());
+}
+
 TEST_CASE("codes that would be shifted otherwise than those that they are moved to stay") {
   const Graph graph = parsed(R"(
 %w: tensor<2x1x!quant.uniform<u2:f32, 0.5:1>> = constant() [0, 3]

@@ -25,7 +25,7 @@ UniformType one_scale(float scale, std::int8_t zero_point) {
 }
 
 CodedRange range_of_type(const UniformType& type) {
-  const auto range = coded_range(type);
+  const auto range = coded_range(ScaledFormat::of(type));
   REQUIRE(range.has_value());
   REQUIRE(range->has_value());
   return **range;
@@ -91,6 +91,7 @@ TEST_CASE("the range of codes is from the lowest to the highest, whatever the sc
   CHECK(mirrored.low == -77.5);
   CHECK(mirrored.high == 50);
   CHECK(mirrored.step == 0.5);
+  CHECK(mirrored.zero_point == -28);
 }
 
 TEST_CASE("codes of several scales have no one range") {
@@ -98,9 +99,28 @@ TEST_CASE("codes of several scales have no one range") {
   type.granularity = Granularity::per_axis(0);
   type.scales = Constant::from_values<float>(ElementType::float32, {2}, std::vector{0.5F, 1.F});
   type.zero_points = {};
-  const auto range = coded_range(type);
+  const auto range = coded_range(ScaledFormat::of(type));
   REQUIRE(range.has_value());
   CHECK_FALSE(range->has_value());
+}
+
+TEST_CASE("levels of one scale each are one scale, and codes that are no integers have no range") {
+  const auto one = [](float value) {
+    return Constant::from_values<float>(ElementType::float32, Shape::scalar(), std::vector{value});
+  };
+  ScaledFormat format{*parse_number_format("i4<-7:7> * f32[tensor] * u4<1:16>[tensor] : f32"),
+                      {one(0.5F), one(3)},
+                      {},
+                      {}};
+  const auto range = coded_range(format);
+  REQUIRE((range.has_value() && range->has_value()));
+  CHECK((*range)->low == -10.5);
+  CHECK((*range)->high == 10.5);
+  CHECK((*range)->step == 1.5);
+  format = {*parse_number_format("nf4 * f32[tensor] : f32"), {one(1)}, {}, {}};
+  const auto none = coded_range(format);
+  REQUIRE(none.has_value());
+  CHECK_FALSE(none->has_value());
 }
 
 TEST_CASE("effects on a histogram are those on the values, but for bins on a border") {

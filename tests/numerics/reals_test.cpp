@@ -39,6 +39,26 @@ TEST_CASE("Elements of every float type are read exactly") {
   }
 }
 
+TEST_CASE("Codes of 32 bits stand for more than a float holds") {
+  const Constant codes = Constant::from_values<std::int32_t>(
+      ElementType::int32, Shape{2, 3}, std::array{16777217, -3, 0, 2147483647, 5, -2147483647 - 1});
+  UniformType type{.storage = ElementType::int32,
+                   .granularity = Granularity::per_axis(1),
+                   .storage_min = -2147483647 - 1,
+                   .storage_max = 2147483647};
+  type.scales = float_constant(Shape{3}, std::array{1.0F, 0.5F, 2.0F});
+  type.zero_points =
+      Constant::from_values<std::int32_t>(ElementType::int32, Shape{3}, std::array{0, 1, -1});
+  const auto of_type = [&] { return read_reals(codes, std::make_shared<const UniformType>(type)); };
+  CHECK(of_type().value() == std::vector<double>{16777217, -2, 2, 2147483647, 2, -4294967294});
+  type.granularity = Granularity::per_block(1, 2);  // two, and the third alone
+  type.zero_points = {};
+  type.scales = float_constant(Shape{2, 2}, std::array{1.0F, 0.5F, 2.0F, 0.25F});
+  CHECK(of_type().value() == std::vector<double>{16777217, -3, 0, 4294967294, 10, -536870912});
+  type.scales = float_constant(Shape{2}, std::array{1.0F, 0.5F});
+  CHECK_FALSE(of_type());
+}
+
 TEST_CASE("Doubles keep what float32 has no room for") {
   const std::vector<double> values{0.1, 1e300, 1 + 0x1p-52};
   const auto found =

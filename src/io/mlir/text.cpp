@@ -9,6 +9,7 @@
 #include "io/mlir/failure.hpp"
 #include "ir/float16.hpp"
 #include "ir/quantized_type.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::mlir_ir {
 namespace {
@@ -72,7 +73,8 @@ std::string text_of(const UniformType& type) {
 std::string text_of(const TensorType& type) {
   std::string text = "tensor<";
   for (const std::int64_t extent : type.shape.known_extents()) text += fmt::format("{}x", extent);
-  text += type.is_quantized() ? text_of(*type.uniform()) : std::string(name_of(type.element));
+  const auto codes = value_of(uniform_for("MLIR", type.quantization));
+  text += codes ? text_of(*codes) : std::string(name_of(type.element));
   return text + ">";
 }
 

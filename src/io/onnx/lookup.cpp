@@ -17,6 +17,7 @@
 #include "ir/ops/codes.hpp"
 #include "ir/ops/elementwise.hpp"
 #include "ir/packed_codes.hpp"
+#include "ir/scales.hpp"
 
 namespace quadrant::inline v0::onnx {
 namespace {
@@ -28,8 +29,8 @@ struct Lookup {
   Value codes;        ///< the table
   Value indices;
   std::int64_t axis = 0;
-  Value result;  ///< the real values that were looked up
-  ElementType expressed = ElementType::undefined;
+  Value result;                             ///< the real values that were looked up
+  std::shared_ptr<const UniformType> type;  ///< of the codes
 
   /// How many axes the indices put in the place of one; empty when that is not known.
   std::optional<std::int64_t> index_rank;
@@ -104,7 +105,7 @@ class LookupPass {
         normalize_axis(node.attribute_or<std::int64_t>("axis", 0), table.shape.rank());
     if (!axis) return std::nullopt;
     lookup.axis = *axis;
-    lookup.expressed = table.uniform()->expressed;
+    lookup.type = value_of(uniform_for("ONNX", table.quantization));
     const Shape& indices = graph_.type(lookup.indices).shape;
     if (indices.is_ranked()) lookup.index_rank = indices.rank();
     return lookup;
@@ -115,7 +116,7 @@ class LookupPass {
   [[nodiscard]] bool find_dequantize_behind(Lookup& lookup) const {
     const TensorType& codes = graph_.type({lookup.gather});
     const auto uses = graph_.uses(lookup.gather);
-    if (!codes.is_quantized() || !is_packed(codes.uniform()->storage) || uses.size() != 1 ||
+    if (!codes.is_quantized() || !is_packed(codes.element) || uses.size() != 1 ||
         graph_.kind(uses[0].user) != ops::Dequantize::kind) {
       return false;
     }
@@ -128,8 +129,9 @@ class LookupPass {
   /// worth dequantizing.
   [[nodiscard]] bool is_table(Value codes) const {
     const TensorType& type = graph_.type(codes);
-    if (!type.is_quantized() || type.shape.rank() == 0 || !type.shape.element_count()) return false;
-    const UniformType& quantized = *type.uniform();
+    const auto& held = type.uniform();
+    if (!held || type.shape.rank() == 0 || !type.shape.element_count()) return false;
+    const UniformType& quantized = *held;
     if (bit_width(quantized.storage) > 16 || !find_data_type(quantized.expressed)) return false;
     const Shape parameters = parameter_shape(type.shape, quantized.granularity);
     if (!quantized.scales || quantized.scales.shape() != parameters) return false;
@@ -155,7 +157,7 @@ class LookupPass {
   // --- which form ---
 
   void rewrite(const Lookup& lookup) {
-    const UniformType& type = *graph_.type(lookup.codes).uniform();
+    const UniformType& type = *lookup.type;
     const Granularity& granularity = type.granularity;
     std::int64_t along = -1;
     if (granularity.kind != Granularity::Kind::tensor) {
@@ -186,7 +188,7 @@ class LookupPass {
     TensorType codes = graph_.type(lookup.result);
     codes.element = type.storage;
     codes.quantization = std::make_shared<const UniformType>(std::move(moved));
-    TensorType real = of(lookup, lookup.expressed);
+    TensorType real = of(lookup, lookup.type->expressed);
     const Value rows = gather(lookup, lookup.codes, std::move(codes));
     replace(lookup, add_op(graph_, std::string(ops::Dequantize::kind), {}, {rows},
                            {name_of(lookup), std::move(real)}));
@@ -301,7 +303,7 @@ class LookupPass {
   const TableParameters& parameters_of(const Lookup& lookup, Form form) {
     const auto [found, is_new] = parameters_.try_emplace(lookup.codes);
     if (!is_new) return found->second;
-    const UniformType type = *graph_.type(lookup.codes).uniform();
+    const UniformType& type = *lookup.type;
     const std::string name(graph_.value_name({lookup.dequantize}));
     found->second.scales = add_scales(graph_, name + "_scale", form(type.scales));
     if (type.zero_points) {
@@ -350,8 +352,8 @@ class LookupPass {
   /// `made` takes the place of what was looked up; what is not read any more goes.
   void replace(const Lookup& lookup, Value made) {
     // Computed in float32 whatever the type is, as `dequantize` is.
-    if (graph_.type(made).element != lookup.expressed) {
-      made = cast(lookup, made, of(lookup, lookup.expressed));
+    if (graph_.type(made).element != lookup.type->expressed) {
+      made = cast(lookup, made, of(lookup, lookup.type->expressed));
     }
     std::optional<Attribute> info;
     if (const Attribute* found = graph_.attribute(lookup.result.node, key::value_info)) {

@@ -30,12 +30,13 @@ class NBitsForm final : public PackedForm {
   [[nodiscard]] std::string_view op_type() const override { return "MatMulNBits"; }
   [[nodiscard]] bool has_bias() const override { return true; }
   [[nodiscard]] bool is_for(const Quantization& quantization) const override {
-    return quantization.uniform() != nullptr;
+    return quantization && !quantization.other();
   }
 
   [[nodiscard]] PackedOperands pack(Graph& graph, const PackableWeight& weight) const override {
     const TensorType& codes = graph.type(graph.ref(weight.dequantize).operand(0));
-    const UniformType& type = *codes.uniform();
+    const auto held = value_of(uniform_for(op_type(), codes.quantization));
+    const UniformType& type = *held;
     const ElementType expressed = type.expressed;
     if (bit_width(type.storage) != 4 && bit_width(type.storage) != 8) {
       stay(fmt::format("MatMulNBits has no codes of {}", to_string(type.storage)));

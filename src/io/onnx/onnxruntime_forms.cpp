@@ -101,7 +101,8 @@ bool is_plain_product(const NodeRef& node) {
 
 /// Whether rows of a constant of one scale are looked up: then codes that are computed are its.
 bool is_table_of_one_scale(const Graph& graph, NodeId constant) {
-  if (graph.type({constant, 0}).uniform()->scales.element_count() != 1) return false;
+  const ScaledFormat type = scaled_format(graph.type({constant, 0}).quantization);
+  if (type.scales.size() != 1 || type.scales.front().element_count() != 1) return false;
   return std::ranges::any_of(graph.uses(constant), [&](const Use& use) {
     return find_move({&graph, use.user}) != nullptr &&
            std::ranges::any_of(graph.operands(use.user), [&](Value operand) {

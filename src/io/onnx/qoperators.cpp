@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "io/onnx/edit.hpp"
+#include "io/onnx/failure.hpp"
 #include "io/onnx/names.hpp"
 #include "io/onnx/opset.hpp"
 #include "io/onnx/parameters.hpp"
@@ -60,17 +61,15 @@ class QOperators {
     if (graph_.result_count(node.id) != 1 || !node.type().is_quantized()) return false;
     const std::size_t count = data_count(node, to);
     if (node.operands().size() < count) return false;
-    const UniformType& result = *node.type().uniform();
-    if (!is_whole_byte(result) || result.granularity.kind != Granularity::Kind::tensor) {
+    const Quantization& result = node.type().quantization;
+    if (!is_whole_byte(result) || granularity_of(result).kind != Granularity::Kind::tensor) {
       return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
       const TensorType* const type = node.operand_type(i);
-      if (type == nullptr || !type->is_quantized() || !is_whole_byte(*type->uniform())) {
-        return false;
-      }
-      if (!has_known_groups(node, i, *type->uniform())) return false;
-      if (is_plain(to) && !mean_the_same(*type->uniform(), result)) return false;
+      if (type == nullptr || !is_whole_byte(type->quantization)) return false;
+      if (!has_known_groups(node, i, granularity_of(type->quantization))) return false;
+      if (is_plain(to) && !mean_the_same(type->quantization, result)) return false;
     }
     if (to.order == OperandOrder::clamp && !code_limits(node, result)) return false;
     if (is_plain(to)) return true;
@@ -80,22 +79,24 @@ class QOperators {
     return has_known_bias(node, to);
   }
 
-  [[nodiscard]] static bool is_whole_byte(const UniformType& type) {
-    const auto range = integer_range(type.storage);
-    return bit_width(type.storage) == 8 && range && range->min == type.storage_min &&
-           range->max == type.storage_max && type.expressed == ElementType::float32;
+  [[nodiscard]] static bool is_whole_byte(const Quantization& type) {
+    if (!type) return false;
+    const NumberFormat format = scaled_format(type).format;
+    const bool has_sign = type.storage() == ElementType::int8;
+    return is_uniform(format) && format.code == NumberCode(IntegerCode::of(8, has_sign)) &&
+           format.expressed == ElementType::float32;
   }
 
   // One scale, or, of the weight of a product, one for each of its channels.
   [[nodiscard]] static bool has_known_groups(NodeRef node, std::size_t operand,
-                                             const UniformType& type) {
-    if (type.granularity.kind == Granularity::Kind::tensor) return true;
+                                             const Granularity& groups) {
+    if (groups.kind == Granularity::Kind::tensor) return true;
     const Product* const product = find_product(node);
     if (product == nullptr || operand != product->weight) return false;
     const Shape& shape = node.operand_type(operand)->shape;
     const bool is_of_matrix = node.kind() == ops::Conv::kind || shape.rank() == 2;
-    return type.granularity.kind == Granularity::Kind::axis && shape.is_ranked() && is_of_matrix &&
-           product->channel(node, shape) == type.granularity.axis;
+    return groups.kind == Granularity::Kind::axis && shape.is_ranked() && is_of_matrix &&
+           product->channel(node, shape) == groups.axis;
   }
 
   [[nodiscard]] static bool has_known_bias(NodeRef node, const CodeOperator& to) {
@@ -104,9 +105,10 @@ class QOperators {
     if (!may_have_bias || node.operand(2).is_absent()) return true;
     const TensorType& bias = *node.operand_type(2);
     return bias.is_quantized() && bias.element == ElementType::int32 &&
-           !bias.uniform()->zero_points && node.attribute_or("beta", 1.0) == 1 &&
-           has_product_scales(*bias.uniform(), *node.operand_type(0)->uniform(),
-                              *node.operand_type(1)->uniform());
+           scaled_format(bias.quantization).format.offset == Offset::none &&
+           node.attribute_or("beta", 1.0) == 1 &&
+           has_product_scales(bias.quantization, node.operand_type(0)->quantization,
+                              node.operand_type(1)->quantization);
   }
 
   bool turn(NodeId id, const CodeOperator& to) {
@@ -134,10 +136,10 @@ class QOperators {
   }
 
   void add_parameters(std::vector<Value>& operands, Value codes) {
-    const UniformType type = *graph_.type(codes).uniform();
+    const auto type = value_of(uniform_for("ONNX", graph_.type(codes).quantization));
     const std::string name(graph_.value_name(codes));
-    operands.push_back(parameters_.scales(name, type));
-    operands.push_back(parameters_.zero_points(name, type));
+    operands.push_back(parameters_.scales(name, *type));
+    operands.push_back(parameters_.zero_points(name, *type));
   }
 
   [[nodiscard]] Attributes attributes(NodeRef node, const CodeOperator& to) const {
@@ -163,10 +165,10 @@ class QOperators {
                            {std::string(graph_.value_name(operands[i])) + "_plain", plain});
     }
     if (to.order == OperandOrder::clamp) {
-      const auto limits = code_limits(node, *codes.uniform());
+      const auto limits = code_limits(node, codes.quantization);
       if (!limits) return false;
       const std::string name(graph_.value_name({id}));
-      const ElementType storage = codes.uniform()->storage;
+      const ElementType storage = codes.element;
       operands.resize(1);
       operands.push_back(parameters_.code(storage, limits->min, name + "_min"));
       operands.push_back(parameters_.code(storage, limits->max, name + "_max"));
@@ -186,16 +188,17 @@ class QOperators {
 
   // The codes that stand for the bounds of a Relu or Clip, as far as there are codes.
   [[nodiscard]] static std::optional<IntegerRange> code_limits(NodeRef node,
-                                                               const UniformType& type) {
+                                                               const Quantization& type) {
     const auto bounds = clamp_bounds(node);
-    const auto scales = read_scales(type.scales);
+    const auto scales = read_scales(type);
     const auto zeros = read_zero_points(type);
     if (!bounds || !scales || !zeros || scales->front() < 0) return std::nullopt;
+    const IntegerRange codes = integer_range(type.storage()).value_or(IntegerRange{});
     const auto code = [&](double value) {
       const double exact = std::nearbyint(value / static_cast<double>(scales->front())) +
                            static_cast<double>(zeros->front());
-      return static_cast<std::int64_t>(std::clamp(exact, static_cast<double>(type.storage_min),
-                                                  static_cast<double>(type.storage_max)));
+      return static_cast<std::int64_t>(
+          std::clamp(exact, static_cast<double>(codes.min), static_cast<double>(codes.max)));
     };
     return IntegerRange{code(bounds->low), code(bounds->high)};
   }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "io/openvino/element.hpp"
+#include "ir/scales.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -31,8 +33,9 @@ bool sums_odd_number(NodeRef reader, std::uint32_t operand, const Shape& matrix,
 
 bool is_read_wrongly(const Graph& graph, NodeId constant) {
   const TensorType& type = graph.type({constant});
-  if (!type.uniform() || bit_width(type.element) >= 8 || type.shape.rank() != 2) return false;
-  const Granularity& groups = type.uniform()->granularity;
+  const bool is_other = !type.is_quantized() || type.quantization.other();
+  if (is_other || bit_width(type.element) >= 8 || type.shape.rank() != 2) return false;
+  const Granularity groups = granularity_of(type.quantization);
   for (const Use& use : graph.uses(constant)) {
     if (graph.kind(use.user) != ops::Dequantize::kind) continue;
     for (const Use& read : graph.uses(use.user)) {
@@ -56,7 +59,6 @@ class SameBytes final : public ConstantSource {
 
 // The same elements, which take a byte each in memory, as those of 8 bits.
 Constant widened(const Constant& codes, ElementType element) {
-  if (!codes) return codes;
   return Constant::deferred(element, codes.shape(), std::make_shared<SameBytes>(codes));
 }
 
@@ -67,12 +69,11 @@ void widen_odd_codes(Graph& graph) {
     const NodeId node = graph.node_at(index);
     const Constant* const codes = node.is_valid() ? graph.constant(node) : nullptr;
     if (codes == nullptr || !*codes || !is_read_wrongly(graph, node)) continue;
-    auto wide = std::make_shared<UniformType>(*graph.type({node}).uniform());
-    wide->storage = has_signed_codes(*wide) ? ElementType::int8 : ElementType::uint8;
-    wide->storage_bits = 0;
-    wide->zero_points = widened(wide->zero_points, wide->storage);
-    Constant elements = widened(*codes, wide->storage);
-    graph.set_constant(node, std::move(elements), std::move(wide));
+    ScaledFormat wide = scaled_format(graph.type({node}).quantization);
+    std::get<IntegerCode>(wide.format.code).bits = 8;
+    const ElementType storage = storage_element(wide.format);
+    for (Constant& zeros : wide.offsets) zeros = widened(zeros, storage);
+    graph.set_constant(node, widened(*codes, storage), wide);
   }
 }
 

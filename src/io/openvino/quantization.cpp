@@ -10,6 +10,7 @@
 #include "io/openvino/real_operand.hpp"
 #include "io/openvino/rules.hpp"
 #include "ir/scales.hpp"
+#include "numerics/groups.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::openvino_ir {
@@ -179,17 +180,18 @@ void make_fake_quantize(LoweredNode& node, const UniformType& type, bool to_code
 }
 
 void lower_quantize(LoweredNode& node) {
-  const UniformType& type = *node.node().type().uniform();
-  if (is_accumulator(type)) {
+  const Quantization& codes = node.node().type().quantization;
+  const auto type = value_of(uniform_for("OpenVINO", codes));
+  if (is_accumulator(*type)) {
     if (!is_read_as_real(node.node())) impossible("codes of 32 bits");
     node.decomposed("sums of products stay float");
     node.alias(node.operand(0));
     return;
   }
-  const bool negative = std::ranges::any_of(value_of(read_scales(type.scales)),
-                                            [](float scale) { return scale < 0; });
+  const bool negative =
+      std::ranges::any_of(value_of(read_scales(codes)), [](float scale) { return scale < 0; });
   if (negative) impossible("a negative scale");
-  make_fake_quantize(node, type, !is_read_as_real(node.node()));
+  make_fake_quantize(node, *type, !is_read_as_real(node.node()));
 }
 
 /// The blocks of a constant as an axis of its own: [.., blocks, size, ..].
@@ -254,22 +256,15 @@ Output real_values(LoweredNode& node, Output codes, const UniformType& type, con
 }
 
 /// The real values of wide codes, a bias, which are no wider than float32 for long.
-Constant real_sums(const Constant& codes, const UniformType& type) {
-  const Parameters given = parameters_of(type, codes.shape());
+Constant real_sums(const Constant& codes, const Quantization& type) {
+  const Groups groups = value_of(Groups::of(codes.shape(), granularity_of(type)));
   const std::vector<std::int64_t> sums = value_of(read_integers(codes, codes.element_count()));
-  // How many elements in a row have one scale.
-  std::int64_t run = codes.element_count();
-  if (type.granularity.kind == Granularity::Kind::axis) {
-    run = 1;
-    for (std::int64_t axis = type.granularity.axis + 1; axis < codes.shape().rank(); ++axis) {
-      run *= codes.shape()[axis].value();
-    }
-  }
-  std::vector<float> reals_of_sums;
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    const std::size_t at = i / static_cast<std::size_t>(run) % given.scales.size();
-    reals_of_sums.push_back(static_cast<float>(sums[i] - given.zero_points[at]) * given.scales[at]);
-  }
+  const std::vector<float> scales = value_of(read_scales(type));
+  const std::vector<std::int64_t> zeros = value_of(read_zero_points(type));
+  std::vector<float> reals_of_sums(sums.size());
+  groups.for_each_element(0, sums.size(), [&](std::size_t i, std::size_t group) {
+    reals_of_sums[i] = static_cast<float>(sums[i] - zeros[group]) * scales[group];
+  });
   return Constant::from_values(ElementType::float32, codes.shape(),
                                std::span<const float>(reals_of_sums));
 }
@@ -281,42 +276,42 @@ void lower_dequantize(LoweredNode& node) {
     node.finish(node.converted(node.operand(0), codes.quantization.expressed(), "reals"));
     return;
   }
-  const UniformType& type = *codes.uniform();
+  const auto type = value_of(uniform_for("OpenVINO", codes.quantization));
   const NodeRef producer{node.node().graph, node.node().operand(0).node};
   const Constant* known = node.constant(0);
-  if (known && is_accumulator(type)) {
+  if (known && is_accumulator(*type)) {
     const Output sums = node.constant("values", real_sums(*known, type));
-    node.finish(node.converted(sums, type.expressed, name_of(type.expressed)));
+    node.finish(node.converted(sums, type->expressed, name_of(type->expressed)));
     return;
   }
   if (producer.kind() == ops::Quantize::kind && is_read_as_real(producer)) {
     node.alias(node.operand(0));
     return;
   }
-  if (type.granularity.kind != Granularity::Kind::block) {
-    const Parameters given = parameters_of(type, codes.shape);
-    node.finish(real_values(node, node.operand(0), type, codes.shape, given));
+  if (type->granularity.kind != Granularity::Kind::block) {
+    const Parameters given = parameters_of(*type, codes.shape);
+    node.finish(real_values(node, node.operand(0), *type, codes.shape, given));
     return;
   }
   if (!codes.shape.is_static()) impossible("blocks of codes of unknown extents");
-  UniformType list = type;
+  UniformType list = *type;
   list.granularity = Granularity::per_tensor();
   Parameters given;
-  given.scales = value_of(read_scales(type.scales));
+  given.scales = value_of(read_scales(type));
   given.zero_points = value_of(read_zero_points(type));
-  const std::int64_t extent = codes.shape[type.granularity.axis].value();
-  const std::int64_t size = type.granularity.block_size;
+  const std::int64_t extent = codes.shape[type->granularity.axis].value();
+  const std::int64_t size = type->granularity.block_size;
   if (extent > size && extent % size != 0) {  // no shape of blocks broadcasts to that
     node.decomposed("its weight is dequantized first: the last block is cut off");
-    given.shape = parameter_shape(codes.shape, type.granularity);
-    given.axis = type.granularity.axis;
+    given.shape = parameter_shape(codes.shape, type->granularity);
+    given.axis = type->granularity.axis;
     for (std::int64_t i = 0; i < extent; ++i) {
       given.blocks.push_back(static_cast<std::int32_t>(i / size));
     }
     node.finish(kept_apart(node, real_values(node, node.operand(0), list, codes.shape, given)));
     return;
   }
-  const Blocks blocks = blocks_of(codes.shape, type.granularity);
+  const Blocks blocks = blocks_of(codes.shape, type->granularity);
   given.shape = blocks.parameters;
   const Output in_blocks = known ? node.constant("in_blocks", known->reshaped(blocks.codes))
                                  : node.reshaped(node.operand(0), blocks.codes, "in_blocks");

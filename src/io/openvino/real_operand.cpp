@@ -10,6 +10,7 @@
 #include "ir/ops/codes.hpp"
 #include "ir/ops/elementwise.hpp"
 #include "ir/ops/normalization.hpp"
+#include "ir/scales.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -57,7 +58,7 @@ bool ends_scaled(NodeRef node) {
 /// Of what makes codes, or scales them: not one number for all elements.
 bool has_several_scales(NodeRef node) {
   const auto is_several = [](const TensorType& type) {
-    return type.is_quantized() && type.uniform()->granularity.kind != Granularity::Kind::tensor;
+    return granularity_of(type.quantization).kind != Granularity::Kind::tensor;
   };
   if (is_several(node.graph->type(node.operand(0))) || is_several(node.type())) return true;
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
@@ -103,11 +104,10 @@ bool may_be_codes(const GraphView& graph, Value value, Scales scales) {
 bool becomes_its_operands_codes(NodeRef node) {
   const NodeRef maker{node.graph, node.operand(0).node};
   if (maker.kind() != ops::Dequantize::kind) return false;
-  const auto codes = node.graph->type(maker.operand(0)).uniform();
-  return codes != nullptr && std::ranges::all_of(node.graph->uses(node.id), [&](const Use& use) {
+  const Quantization& codes = node.graph->type(maker.operand(0)).quantization;
+  return codes && std::ranges::all_of(node.graph->uses(node.id), [&](const Use& use) {
            const NodeRef reader{node.graph, use.user};
-           return reader.kind() == ops::Quantize::kind && reader.type().uniform() != nullptr &&
-                  *reader.type().uniform() == *codes;
+           return reader.kind() == ops::Quantize::kind && reader.type().quantization == codes;
          });
 }
 

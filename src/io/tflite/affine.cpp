@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/tflite/chain.hpp"
+#include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/spread.hpp"
 #include "ir/scales.hpp"
@@ -66,12 +67,12 @@ TensorId computed_parameter(Lowering& lowering, const NodeRef& node, std::size_t
 
 AffineTensors parameters_of(Lowering& lowering, const NodeRef& node, const TensorType& type,
                             const Axes& axes) {
-  const UniformType& quantization = *type.uniform();
-  Spread spread = spread_of(type.shape, quantization.granularity);
-  if (quantization.granularity.kind == Granularity::Kind::axis) {
+  const auto codes = uniform_of(type.quantization);
+  Spread spread = spread_of(type.shape, codes->granularity);
+  if (codes->granularity.kind == Granularity::Kind::axis) {
     // An open extent of the data is that of its scales.
-    spread.parameters[static_cast<std::size_t>(quantization.granularity.axis)] =
-        quantization.scales.element_count();
+    spread.parameters[static_cast<std::size_t>(codes->granularity.axis)] =
+        codes->scales.element_count();
   }
   const Shape wide(spread.parameters);
   const auto tensor = [&](std::string_view what, const std::vector<float>& numbers) {
@@ -85,8 +86,8 @@ AffineTensors parameters_of(Lowering& lowering, const NodeRef& node, const Tenso
         axes);
     return spread_tensor(lowering, node, what, made, spread, axes);
   };
-  AffineTensors made{.scale = tensor("scales", value_of(read_scales(quantization.scales)))};
-  const auto zeros = value_of(read_zero_points(quantization));
+  AffineTensors made{.scale = tensor("scales", value_of(read_scales(codes)))};
+  const auto zeros = value_of(read_zero_points(codes));
   if (std::ranges::any_of(zeros, [](std::int64_t zero) { return zero != 0; })) {
     made.zero = tensor("zeros", {zeros.begin(), zeros.end()});
   }
@@ -116,7 +117,8 @@ void quantize_by_arithmetic(Lowering& lowering, const NodeRef& node,
   auto range = integer_range(codes.element);
   if (!range) impossible("codes of an unknown type");
   if (codes.is_quantized()) {
-    range = IntegerRange{codes.uniform()->storage_min, codes.uniform()->storage_max};
+    const auto uniform = uniform_of(codes.quantization);
+    range = IntegerRange{uniform->storage_min, uniform->storage_max};
   }
   const Value data = node.operand(0);
   Chain chain(lowering, node, arranged(lowering.ranked(data), axes));

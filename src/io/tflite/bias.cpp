@@ -14,9 +14,9 @@ namespace {
 constexpr double scale_tolerance = 1e-6;
 
 std::vector<double> wanted_scales(const TensorType& data, const TensorType& weights) {
-  value_of(product_scales(*data.uniform(), *weights.uniform()));  // float32 has to hold them
-  const std::vector<float> of_data = value_of(read_scales(data.uniform()->scales));
-  const std::vector<float> of_weights = value_of(read_scales(weights.uniform()->scales));
+  value_of(product_scales(data.quantization, weights.quantization));  // float32 has to hold them
+  const std::vector<float> of_data = value_of(read_scales(data.quantization));
+  const std::vector<float> of_weights = value_of(read_scales(weights.quantization));
   std::vector<double> wanted;
   wanted.reserve(of_weights.size());
   for (const float scale : of_weights) {
@@ -27,7 +27,7 @@ std::vector<double> wanted_scales(const TensorType& data, const TensorType& weig
 
 bool is_in_scales(const TensorType& bias, ElementType element, const std::vector<double>& wanted) {
   if (!bias.is_quantized() || bias.element != element) return false;
-  const std::vector<float> scales = value_of(read_scales(bias.uniform()->scales));
+  const std::vector<float> scales = value_of(read_scales(bias.quantization));
   return std::ranges::equal(scales, wanted, [](float scale, double other) {
     return std::abs(static_cast<double>(scale) - other) <= scale_tolerance * other;
   });

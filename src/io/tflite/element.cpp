@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "io/tflite/failure.hpp"
+#include "ir/scales.hpp"
 #include "numerics/kernels/pack.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -43,6 +45,10 @@ std::optional<schema::TensorType> tensor_type_of(ElementType element) noexcept {
 ElementType element_of(schema::TensorType type) noexcept {
   const auto* found = std::ranges::find(element_pairs, type, &ElementPair::type);
   return found == element_pairs.end() ? ElementType::opaque : found->element;
+}
+
+std::shared_ptr<const UniformType> uniform_of(const Quantization& type) {
+  return value_of(uniform_for("TFLite", type));
 }
 
 bool is_packed(ElementType element) noexcept {

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "io/tflite/schema.hpp"
 #include "quadrant/ir/constant.hpp"
+#include "quadrant/ir/type.hpp"
 
 namespace quadrant::inline v0::tflite {
 
@@ -16,6 +18,10 @@ namespace quadrant::inline v0::tflite {
 [[nodiscard]] std::optional<schema::TensorType> tensor_type_of(ElementType element) noexcept;
 /// `ElementType::opaque` for a type that the library does not read (strings, complex numbers).
 [[nodiscard]] ElementType element_of(schema::TensorType type) noexcept;
+
+/// What codes of a tensor are: a file has uniform ones alone. Null for plain numbers; `impossible`
+/// for another format.
+[[nodiscard]] std::shared_ptr<const UniformType> uniform_of(const Quantization& type);
 
 /// Whether several share a byte of a file: those of 4 bits, and of 2, which constants hold as ones
 /// of 4. How many bytes that are says `packed_size`.

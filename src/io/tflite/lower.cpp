@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/reals.hpp"
 #include "io/tflite/rules.hpp"
 #include "ir/result_type.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/explicit_quantization.hpp"
 #include "quadrant/ir/graph_view.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -16,16 +18,13 @@
 namespace quadrant::inline v0::tflite {
 namespace {
 
-bool has_dequantize(const UniformType& type) {
-  return Model::is_labelled(type) && litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(type);
-}
-
 /// Which scales those are that it has none for, and what would stay codes, where that is near.
-std::string groups_text(const UniformType& type) {
-  const bool has_blocks = type.granularity.kind == Granularity::Kind::block;
-  const bool is_near = bit_width(type.storage) <= 8 && !Model::is_labelled(type);
+std::string groups_text(const Quantization& type) {
+  const Granularity groups = granularity_of(type);
+  const bool has_blocks = groups.kind == Granularity::Kind::block;
+  const bool is_near = bit_width(type.storage()) <= 8 && !Model::is_labelled(type);
   return fmt::format(
-      "{}{}{}", type.granularity.print(), is_near && !has_blocks ? ", with scales below zero" : "",
+      "{}{}{}", groups.print(), is_near && !has_blocks ? ", with scales below zero" : "",
       is_near ? "; with scales above zero, for each channel or for the tensor, it has" : "");
 }
 
@@ -50,12 +49,9 @@ schema::ShapeOptionsT int32_shape() {
 bool have_same_parameters(const TensorType& a, const TensorType& b) {
   if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
   if (!a.is_quantized() || a.quantization == b.quantization) return true;
-  if (!Model::is_labelled(*a.uniform()) || !Model::is_labelled(*b.uniform())) {
-    return *a.uniform() == *b.uniform();
-  }
+  if (!Model::is_labelled(a.quantization) || !Model::is_labelled(b.quantization)) return false;
   const Axes plain = plain_axes(a.shape.rank());
-  return *Model::parameters(a.uniform().get(), plain) ==
-         *Model::parameters(b.uniform().get(), plain);
+  return *Model::parameters(a.quantization, plain) == *Model::parameters(b.quantization, plain);
 }
 
 // --- values -------------------------------------------------------------------------------------
@@ -89,7 +85,7 @@ std::vector<double> Lowering::exact_reals(Value value) const {
   if (!is_free(value)) impossible("is computed where a constant is needed");
   const bool is_real = graph_.kind(value.node) == ops::Dequantize::kind;
   const Value codes = is_real ? graph_.operands(value.node)[0] : value;
-  return reals_of(*constant(codes), type(codes).uniform());
+  return reals_of(*constant(codes), type(codes).quantization);
 }
 
 std::vector<float> Lowering::reals(Value value) const {
@@ -194,27 +190,27 @@ bool Lowering::is_read_by(Value value, std::string_view kind) const {
 TensorId Lowering::free_tensor(Value value, const Axes& axes, const Shape& shape) {
   const std::string name(graph_.value_name(value));
   if (const Constant* found = constant(value)) {
-    return model_.add_constant(name, found->reshaped(shape), type(value).uniform(), axes);
+    return model_.add_constant(name, found->reshaped(shape), type(value).quantization, axes);
   }
   const Value codes = graph_.operands(value.node)[0];
-  const UniformType& quantization = *type(codes).uniform();
+  const Quantization quantization = type(codes).quantization;
   // LiteRT's XNNPACK leaves such an output as it was in memory.
   const bool is_given = is_plain(axes) && is_read_by(value, ops::Output::kind);
-  if (is_given || !has_dequantize(quantization)) {
+  if (is_given || !Model::has_kernel(BuiltinOperator::DEQUANTIZE, quantization)) {
     changed(graph_.ref(value.node),
             is_given ? "written as float: it is an output"
                      : fmt::format("written as float: TFLite has no DEQUANTIZE of {} by {}",
-                                   to_string(quantization.storage), groups_text(quantization)));
+                                   to_string(quantization.storage()), groups_text(quantization)));
     const std::vector<float> numbers = reals(codes);
     return model_.add_constant(
         name, Constant::from_values(ElementType::float32, shape, std::span<const float>(numbers)),
         nullptr, axes);
   }
   const bool is_reshaped = shape != this->shape(value);
-  const TensorId stored = is_reshaped ? model_.add_constant(std::string(graph_.value_name(codes)),
-                                                            constant(codes)->reshaped(shape),
-                                                            type(codes).uniform(), axes)
-                                      : tensor(codes, axes);
+  const TensorId stored =
+      is_reshaped ? model_.add_constant(std::string(graph_.value_name(codes)),
+                                        constant(codes)->reshaped(shape), quantization, axes)
+                  : tensor(codes, axes);
   const TensorId to = model_.add_tensor(name, {type(value).element, shape, nullptr}, axes);
   model_.emit({BuiltinOperator::DEQUANTIZE}, {stored}, {to}, schema::DequantizeOptionsT{});
   return to;
@@ -250,18 +246,18 @@ TensorId Lowering::tensor(Value value, const Axes& axes) {
 TensorId Lowering::blocks(Value value, const Axes& axes, BuiltinOperator code) {
   if (value.is_absent() || constant(value) || !is_free(value)) return no_tensor;
   const Value codes = graph_.operands(value.node)[0];
-  const auto& quantization = type(codes).uniform();
+  const Quantization quantization = type(codes).quantization;
   const Constant& contents = *constant(codes);
   // Blocks lie along the last axis.
-  if (!quantization || quantization->granularity.axis != axes.back() ||
-      !litert_kernel(code).takes_blocks(*quantization, contents.shape())) {
+  if (granularity_of(quantization).axis != axes.back() ||
+      !litert_kernel(code).takes_blocks(quantization, contents.shape())) {
     return no_tensor;
   }
   std::vector<Form>& forms = blocks_[codes];
   const auto found = std::ranges::find(forms, axes, &Form::axes);
   if (found != forms.end()) return found->tensor;
-  const TensorId made =
-      model_.add_blocks(std::string(graph_.value_name(codes)), contents, *quantization, axes);
+  const TensorId made = model_.add_blocks(std::string(graph_.value_name(codes)), contents,
+                                          *uniform_of(quantization), axes);
   forms.push_back({axes, made});
   return made;
 }
@@ -286,11 +282,11 @@ TensorId Lowering::broadcast(Value value, const Axes& axes) {
   extents.insert(extents.end(), from.extents().begin(), from.extents().end());
   wide.shape = Shape(std::move(extents));
   const std::string name = fmt::format("{}_wide", graph_.value_name(value));
-  if (wide.quantization && wide.uniform()->granularity.kind != Granularity::Kind::tensor) {
+  if (granularity_of(wide.quantization).kind != Granularity::Kind::tensor) {
     impossible("scales for each index of an axis in an operation that broadcasts");
   }
   if (const Constant* found = constant(value)) {
-    return model_.add_constant(name, found->reshaped(wide.shape), wide.uniform(), axes);
+    return model_.add_constant(name, found->reshaped(wide.shape), wide.quantization, axes);
   }
   const TensorId made = model_.add_tensor(name, wide, plain_axes(rank));
   Axes sources(static_cast<std::size_t>(rank - from.rank()), no_axis);
@@ -315,11 +311,11 @@ TensorId Lowering::define(Value result, const Axes& axes) {
   }
   check_rank(result, axes);
   if (known.is_quantized()) {
-    const UniformType& codes = *known.uniform();
-    if (integer_range(codes.storage) != IntegerRange{codes.storage_min, codes.storage_max}) {
+    const auto codes = uniform_of(known.quantization);
+    if (integer_range(codes->storage) != IntegerRange{codes->storage_min, codes->storage_max}) {
       not_honoured(graph_.ref(result.node),
-                   fmt::format("codes of {} from {} to {} alone", to_string(codes.storage),
-                               codes.storage_min, codes.storage_max));
+                   fmt::format("codes of {} from {} to {} alone", to_string(codes->storage),
+                               codes->storage_min, codes->storage_max));
     }
   }
   const TensorId made = model_.add_tensor(std::string(graph_.value_name(result)), known, axes);

@@ -30,7 +30,7 @@ bool is_data(const TensorType& type) { return type.is_quantized() || is_float(ty
 /// Whether tensors of the file can say what the codes of this node's values mean.
 bool has_only_labels(NodeRef node) {
   const auto is_labelled = [](const TensorType* type) {
-    return !type || !type->is_quantized() || Model::is_labelled(*type->uniform());
+    return !type || !type->is_quantized() || Model::is_labelled(type->quantization);
   };
   for (std::size_t i = 0; i < node.operands().size(); ++i) {
     if (!is_labelled(node.operand_type(i))) return false;
@@ -58,9 +58,9 @@ std::vector<std::uint32_t> data_of(const Rule& rule, NodeRef node) {
 bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& first,
                   const TensorType& other) {
   if (rule.weights) {
-    return litert_kernel(code).refuse_weights(first.element, *other.uniform()) == nullptr;
+    return litert_kernel(code).refuse_weights(first.element, other.quantization) == nullptr;
   }
-  if (!litert_kernel(code).takes_codes(*other.uniform())) return false;
+  if (!litert_kernel(code).takes_codes(other.quantization)) return false;
   if (!rule.same && other.element != first.element) return false;
   // Comparisons of 8 bits bring their operands to one scale; others compare the codes.
   const bool compares_codes = rule.codes == Codes::operands && bit_width(first.element) > 8;
@@ -71,13 +71,13 @@ bool takes_beside(const Rule& rule, BuiltinOperator code, const TensorType& firs
 bool agree(const Rule& rule, BuiltinOperator code, NodeRef node,
            const std::vector<std::uint32_t>& data) {
   const TensorType& first = *node.operand_type(data.front());
-  return litert_kernel(code).takes_codes(*first.uniform()) &&
+  return litert_kernel(code).takes_codes(first.quantization) &&
          std::all_of(data.begin() + 1, data.end(), [&](std::uint32_t i) {
            return takes_beside(rule, code, first, *node.operand_type(i));
          });
 }
 
-float scale_of(const UniformType& type) { return value_of(read_scales(type.scales)).front(); }
+float scale_of(const Quantization& type) { return value_of(read_scales(type)).front(); }
 
 /// Whether the kernel computes on the codes of this node's values.
 bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node) {
@@ -92,15 +92,15 @@ bool computes_on_codes(const Rule& rule, const Lowering& lowering, NodeRef node)
   if (rule.codes == Codes::operands) return true;
   for (std::uint32_t result = 0; result < node.graph->result_count(node.id); ++result) {
     const TensorType& type = node.type(result);
-    if (!type.is_quantized() || !litert_kernel(code).takes_codes(*type.uniform())) return false;
+    if (!type.is_quantized() || !litert_kernel(code).takes_codes(type.quantization)) return false;
     if (!rule.same && type.element != node.operand_type(data.front())->element) return false;
     // Finer codes than the kernel's are not to be had from it.
     const auto fixed = litert_kernel(code).results.of(type.element);
     if (!fixed) continue;
-    const UniformType& codes = *type.uniform();
+    const auto codes = uniform_of(type.quantization);
     const auto scale = static_cast<double>(scale_of(codes));
     const bool is_finer = scale < static_cast<double>(fixed->scale);
-    if (is_finer && !fixed->is_near(scale, codes.storage_max - codes.storage_min)) return false;
+    if (is_finer && !fixed->is_near(scale, codes->storage_max - codes->storage_min)) return false;
   }
   return true;
 }
@@ -148,11 +148,12 @@ bool gives_plain_integers(NodeRef node) {
 bool have_same_numbers(const TensorType& a, const TensorType& b) {
   if (a.is_quantized() != b.is_quantized() || a.element != b.element) return false;
   if (!a.is_quantized() || a.quantization == b.quantization) return true;
-  if (a.uniform()->granularity.kind != b.uniform()->granularity.kind) return false;
+  const Granularity::Kind groups = granularity_of(a.quantization).kind;
+  if (groups != granularity_of(b.quantization).kind) return false;
   // The scales of blocks move with them; that they did was verified.
-  if (a.uniform()->granularity.kind == Granularity::Kind::block) return true;
-  return value_of(read_scales(a.uniform()->scales)) == value_of(read_scales(b.uniform()->scales)) &&
-         value_of(read_zero_points(*a.uniform())) == value_of(read_zero_points(*b.uniform()));
+  if (groups == Granularity::Kind::block) return true;
+  return value_of(read_scales(a.quantization)) == value_of(read_scales(b.quantization)) &&
+         value_of(read_zero_points(a.quantization)) == value_of(read_zero_points(b.quantization));
 }
 
 /// Kernels compute in float32; the others only hold and convert these.
@@ -352,11 +353,12 @@ namespace {
 TensorType kept_type(NodeRef node, TensorType type, const Shape& shape) {
   type.shape = shape;
   const Move* move = find_move(node);
-  if (type.uniform()->granularity.kind != Granularity::Kind::axis || !move) return type;
+  const auto codes = uniform_of(type.quantization);
+  if (codes->granularity.kind != Granularity::Kind::axis || !move) return type;
   for (std::int64_t axis = 0; axis < shape.rank(); ++axis) {
     const Granularity groups = Granularity::per_axis(axis);
-    if (move->source(node, groups) != type.uniform()->granularity) continue;
-    auto moved = std::make_shared<UniformType>(*type.uniform());
+    if (move->source(node, groups) != codes->granularity) continue;
+    auto moved = std::make_shared<UniformType>(*codes);
     moved->granularity = groups;
     type.quantization = std::move(moved);
     break;
@@ -412,8 +414,8 @@ std::vector<NodeId> Lowering::fix_result(NodeRef node, const Rule& rule) {
   TensorType type = graph_.type(result);
   const auto fixed = litert_kernel(kernel_code(rule, *this, node)).results.of(type.element);
   if (!fixed) return {};
-  if (fixed->has_any_zero && scale_of(*type.uniform()) == fixed->scale) return {};
-  auto codes = std::make_shared<UniformType>(*type.uniform());
+  if (fixed->has_any_zero && scale_of(type.quantization) == fixed->scale) return {};
+  auto codes = std::make_shared<UniformType>(*uniform_of(type.quantization));
   codes->granularity = Granularity::per_tensor();
   codes->scales = make_scales(ElementType::float32, Shape::scalar(), {fixed->scale});
   codes->zero_points = make_zero_points(type.element, Shape::scalar(), std::span(&fixed->zero, 1));

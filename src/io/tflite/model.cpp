@@ -59,20 +59,24 @@ std::uint32_t Model::add_buffer(std::vector<std::uint8_t> data) {
   return static_cast<std::uint32_t>(model_.buffers.size() - 1);
 }
 
-bool Model::is_labelled(const UniformType& type) {
-  return type.granularity.kind != Granularity::Kind::block &&
-         std::ranges::all_of(value_of(read_scales(type.scales)),
-                             [](float scale) { return scale > 0; });
+bool Model::is_labelled(const Quantization& type) {
+  return !type.other() && granularity_of(type).kind != Granularity::Kind::block &&
+         std::ranges::all_of(value_of(read_scales(type)), [](float scale) { return scale > 0; });
 }
 
-std::unique_ptr<schema::QuantizationParametersT> Model::parameters(const UniformType* type,
+bool Model::has_kernel(BuiltinOperator code, const Quantization& type) {
+  return is_labelled(type) && litert_kernel(code).takes_codes(type);
+}
+
+std::unique_ptr<schema::QuantizationParametersT> Model::parameters(const Quantization& type,
                                                                    const Axes& axes) {
-  if (!type || !is_labelled(*type)) return nullptr;
+  if (!type || !is_labelled(type)) return nullptr;
   auto made = std::make_unique<schema::QuantizationParametersT>();
-  made->scale = value_of(read_scales(type->scales));
-  made->zero_point = value_of(read_zero_points(*type));
-  if (type->granularity.kind == Granularity::Kind::axis) {
-    made->quantized_dimension = position(axes, type->granularity.axis);
+  made->scale = value_of(read_scales(type));
+  made->zero_point = value_of(read_zero_points(type));
+  const Granularity groups = granularity_of(type);
+  if (groups.kind == Granularity::Kind::axis) {
+    made->quantized_dimension = position(axes, groups.axis);
   }
   return made;
 }
@@ -91,10 +95,11 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
     }
   }
   tensor->has_rank = true;
-  tensor->quantization = parameters(type.uniform().get(), axes);
+  const Granularity groups = granularity_of(uniform_of(type.quantization));
+  tensor->quantization = parameters(type.quantization, axes);
   // The file would say 1 of an extent that LiteRT holds the scales against.
-  if (tensor->quantization && type.uniform()->granularity.kind == Granularity::Kind::axis &&
-      !type.shape[type.uniform()->granularity.axis].is_known()) {
+  if (tensor->quantization && groups.kind == Granularity::Kind::axis &&
+      !type.shape[groups.axis].is_known()) {
     impossible("scales along an axis whose extent is known only at run time");
   }
   bytes_ += bytes_of_entry;
@@ -103,12 +108,11 @@ TensorId Model::add_tensor(std::string name, const TensorType& type, const Axes&
 }
 
 TensorId Model::add_constant(std::string name, const Constant& constant,
-                             const std::shared_ptr<const UniformType>& quantization,
-                             const Axes& axes) {
+                             const Quantization& quantization, const Axes& axes) {
   const TensorId id =
       add_tensor(std::move(name), {constant.element(), constant.shape(), quantization}, axes);
-  const bool is_narrow = quantization && is_labelled(*quantization) &&
-                         two_bit_element(*quantization) == ElementType::int2;
+  const bool is_narrow = quantization && is_labelled(quantization) &&
+                         two_bit_element(*uniform_of(quantization)) == ElementType::int2;
   if (is_narrow) two_bits_.push_back(id);
   const ConstantBytes bytes = value_of(arranged(constant, axes).read());
   tensor(id).buffer = add_buffer(packed(constant.element(), bytes.bytes()));

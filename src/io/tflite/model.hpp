@@ -40,7 +40,7 @@ class Model {
   TensorId add_tensor(std::string name, const TensorType& type, const Axes& axes);
   /// The same, with contents; `constant` has the value's own order.
   TensorId add_constant(std::string name, const Constant& constant,
-                        const std::shared_ptr<const UniformType>& quantization, const Axes& axes);
+                        const Quantization& quantization, const Axes& axes);
   /// The same of codes in blocks, with their scales, as float16, in a tensor of their own. For
   /// kernels that take them (`takes_blocks`) alone: others read the codes as if they had no scales.
   TensorId add_blocks(const std::string& name, const Constant& codes, const UniformType& type,
@@ -74,12 +74,15 @@ class Model {
     return static_cast<std::int64_t>(kinds_.size());
   }
 
-  /// Whether a tensor can say the parameters of `type`: not those of blocks, nor negative scales.
-  [[nodiscard]] static bool is_labelled(const UniformType& type);
+  /// Whether a tensor can say the parameters of `type`: not those of blocks or of a format that is
+  /// not uniform, nor negative scales.
+  [[nodiscard]] static bool is_labelled(const Quantization& type);
   /// Parameters of `type` along the axes of a tensor laid out as `axes`; null for plain types and
   /// those that are not labelled.
   [[nodiscard]] static std::unique_ptr<schema::QuantizationParametersT> parameters(
-      const UniformType* type, const Axes& axes);
+      const Quantization& type, const Axes& axes);
+  /// Whether it can, and the operator's kernel takes such codes.
+  [[nodiscard]] static bool has_kernel(BuiltinOperator code, const Quantization& type);
 
   /// The complete model; this object is empty afterwards.
   [[nodiscard]] std::vector<std::byte> finish(const Tensors& inputs, const Tensors& outputs,

@@ -25,7 +25,7 @@ TensorId number_tensor(Lowering& lowering, const NodeRef& node, std::string_view
     }
     impossible(fmt::format("a number beside {}", to_string(type.element)));
   }
-  const auto parameters = Model::parameters(type.uniform().get(), {});
+  const auto parameters = Model::parameters(type.quantization, {});
   const auto range = integer_range(type.element);
   if (!parameters || parameters->scale.size() != 1 || !range || std::isnan(value)) {
     impossible("a number that has no code");
@@ -37,7 +37,7 @@ TensorId number_tensor(Lowering& lowering, const NodeRef& node, std::string_view
       std::clamp(code, static_cast<double>(range->min), static_cast<double>(range->max)));
   return model.add_constant(lowering.name(node, fmt::format("{}_{}", what, value)),
                             make_zero_points(type.element, Shape::scalar(), std::span(&nearest, 1)),
-                            type.uniform(), {});
+                            type.quantization, {});
 }
 
 }  // namespace quadrant::inline v0::tflite

@@ -278,8 +278,8 @@ TensorType Raising::type_of(TensorId id, const Axes& axes) const {
   }
   TensorType result = type(id);
   result.shape = arranged(result.shape, inverse(axes));
-  if (result.quantization && result.uniform()->granularity.kind != Granularity::Kind::tensor) {
-    auto moved_type = *result.uniform();
+  if (granularity_of(result.quantization).kind != Granularity::Kind::tensor) {
+    auto moved_type = *uniform_of(result.quantization);
     const bool has_blocks = moved_type.granularity.kind == Granularity::Kind::block;
     moved_type.granularity.axis = axes[static_cast<std::size_t>(moved_type.granularity.axis)];
     if (has_blocks) moved_type.scales = arranged(moved_type.scales, inverse(axes));
@@ -325,7 +325,8 @@ Value Raising::constant_value(TensorId id, const Axes& axes) {
                                   std::make_shared<const BufferSource>(file_.bytes(), bytes));
   }
   if (!is_plain(axes) || is_packed(stored)) count_copy(constant.byte_size());
-  if (!is_plain(axes) && has_blocks(tensor(id))) count_copy(held.uniform()->scales.byte_size());
+  if (!is_plain(axes) && has_blocks(tensor(id)))
+    count_copy(uniform_of(held.quantization)->scales.byte_size());
   const TensorType wanted = type_of(id, axes);
   const Value made = graph_.add_constant(name(id), arranged(constant, inverse(axes)));
   graph_.set_type(made, wanted);

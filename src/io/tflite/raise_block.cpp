@@ -4,6 +4,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/steps.hpp"
 #include "ir/ops/windows.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -30,8 +31,8 @@ std::optional<Blocks> blocks_of(const Raising& raising, const RaisedOp& op) {
   const auto spatial = static_cast<std::int64_t>(sizes->size());
   if (borders->size() != 2 * sizes->size() || spatial >= shape.rank()) return std::nullopt;
   if (raising.rank(op.output()) != shape.rank()) return std::nullopt;
-  const auto& codes = raising.type(data).uniform();
-  if (codes && codes->granularity.kind != Granularity::Kind::tensor) return std::nullopt;
+  const Granularity groups = granularity_of(raising.type(data).quantization);
+  if (groups.kind != Granularity::Kind::tensor) return std::nullopt;
   for (std::int64_t axis = 1; axis < shape.rank(); ++axis) {
     if (!shape[axis].is_known()) return std::nullopt;
   }

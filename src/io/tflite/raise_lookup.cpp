@@ -100,10 +100,10 @@ bool raise_embedding(Raising& raising, const RaisedOp& op) {
   if (op.input_count() != 2 || indices == no_tensor || rows == no_tensor) return false;
   // Of codes in blocks, the kernel gives real values.
   const TensorType& type = raising.type(rows);
-  const bool has_blocks =
-      type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::block &&
-      raising.type(op.output()).element == ElementType::float32 &&
-      !raising.type(op.output()).is_quantized() && !raising.type(indices).is_quantized();
+  const bool has_blocks = granularity_of(type.quantization).kind == Granularity::Kind::block &&
+                          raising.type(op.output()).element == ElementType::float32 &&
+                          !raising.type(op.output()).is_quantized() &&
+                          !raising.type(indices).is_quantized();
   if (!has_blocks && !is_plain(raising, op, 2)) return false;
   Value table = raising.plain(rows);
   if (has_blocks) table = raising.real_value(table);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "io/tflite/element.hpp"
 #include "io/tflite/failure.hpp"
 #include "io/tflite/lower.hpp"
 #include "io/tflite/raise.hpp"
@@ -528,8 +529,8 @@ Value meant_as(Raising& raising, const RaisedOp& op) {
   const Value codes = raising.plain(op.input(0));
   const TensorType& source = raising.type(op.input(0));
   const TensorType& result = raising.type(op.output());
-  const auto& to = result.uniform();
-  const auto from = GivenForm::of(source.uniform());
+  const auto to = uniform_of(result.quantization);
+  const auto from = GivenForm::of(uniform_of(source.quantization));
   const auto wanted = GivenForm::of(to);
   // Several scales go where their elements go, but for a RESHAPE that is a label alone.
   const bool moves_nothing = op.code == BuiltinOperator::RESHAPE && source.shape == result.shape;

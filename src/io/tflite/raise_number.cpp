@@ -137,8 +137,9 @@ bool raise_softmax(Raising& raising, const RaisedOp& op) {
   const auto beta = static_cast<double>(options->beta());
   if (raising.type(data).is_quantized()) {
     // The kernel multiplies the scale.
-    if (!(beta > 0) || !GivenForm::of(raising.type(data).uniform())) return false;
-    auto steeper = *raising.type(data).uniform();
+    const auto codes = uniform_of(raising.type(data).quantization);
+    if (!(beta > 0) || !GivenForm::of(codes)) return false;
+    UniformType steeper = *codes;
     std::vector<float> scales = value_of(read_scales(steeper.scales));
     for (float& scale : scales) scale *= options->beta();
     steeper.scales = make_scales(ElementType::float32, steeper.scales.shape(), scales);

@@ -64,9 +64,9 @@ void clamp(Lowering& lowering, const NodeRef& node, const Bounds& bounds) {
   TensorId value = lowering.tensor(operand, axes);
   Model& model = lowering.model();
   const TensorType type = lowering.type(operand);
-  const bool has_kernel = type.is_quantized()
-                              ? is_known && litert_kernel(known->code).takes_codes(*type.uniform())
-                              : type.element == ElementType::float32;
+  const bool has_kernel =
+      type.is_quantized() ? is_known && litert_kernel(known->code).takes_codes(type.quantization)
+                          : type.element == ElementType::float32;
   if (is_known && has_kernel) {
     model.emit({known->code}, {value}, {lowering.define(result, axes)});
     return;

@@ -6,6 +6,7 @@
 #include "io/tflite/rules.hpp"
 #include "ir/ops/codes.hpp"
 #include "ir/ops/elementwise.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -32,15 +33,12 @@ bool is_8_bits(const TensorType& type) {
 /// Whether QUANTIZE goes from codes of one type to those of the other.
 bool can_requantize(const TensorType& from, const TensorType& to) {
   const auto is_one_scale = [](const TensorType& type) {
-    return type.is_quantized() && type.uniform()->granularity.kind == Granularity::Kind::tensor &&
-           Model::is_labelled(*type.uniform());
+    return type.is_quantized() &&
+           granularity_of(type.quantization).kind == Granularity::Kind::tensor &&
+           Model::has_kernel(BuiltinOperator::DEQUANTIZE, type.quantization);
   };
-  if (!is_one_scale(from) || !is_one_scale(to)) return false;
   // DEQUANTIZE takes the codes that QUANTIZE may begin with: of 16 bits those around zero alone.
-  if (!litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*from.uniform()) ||
-      !litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*to.uniform())) {
-    return false;
-  }
+  if (!is_one_scale(from) || !is_one_scale(to)) return false;
   const bool is_16_bits = from.element == ElementType::int16;
   return (is_8_bits(from) && is_8_bits(to)) ||
          (is_16_bits && (to.element == ElementType::int8 || to.element == ElementType::int16));
@@ -75,9 +73,7 @@ void lower_quantize(Lowering& lowering, const NodeRef& node, const Rule& /*rule*
   const Axes axes = lowering.axes(from);
   lowering.settle(node.result(), lowering.type(node.result()).element, lowering.ranked(from));
   const TensorType type = lowering.type(node.result());
-  if (codes.is_absent() &&
-      (!Model::is_labelled(*type.uniform()) ||
-       !litert_kernel(BuiltinOperator::QUANTIZE).takes_codes(*type.uniform()))) {
+  if (codes.is_absent() && !Model::has_kernel(BuiltinOperator::QUANTIZE, type.quantization)) {
     lowering.decomposed(node, "DIV, ROUND, ADD, MAXIMUM, MINIMUM and CAST instead of QUANTIZE");
     quantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
     return;
@@ -97,8 +93,7 @@ void lower_dequantize(Lowering& lowering, const NodeRef& node, const Rule& /*rul
   const Value codes = node.operand(0);
   const TensorType type = lowering.type(codes);
   const Axes axes = lowering.axes(codes);
-  const bool has_kernel = Model::is_labelled(*type.uniform()) &&
-                          litert_kernel(BuiltinOperator::DEQUANTIZE).takes_codes(*type.uniform());
+  const bool has_kernel = Model::has_kernel(BuiltinOperator::DEQUANTIZE, type.quantization);
   if (!has_kernel || bit_width(type.element) < 8) {
     lowering.decomposed(node, "CAST, SUB and MUL instead of DEQUANTIZE");
     dequantize_by_arithmetic(lowering, node, parameters_of(lowering, node, type, axes), axes);
@@ -119,7 +114,7 @@ void lower_storage_cast(Lowering& lowering, const NodeRef& node, const Rule& /*r
   const TensorId tensor = lowering.tensor(from, axes);
   const TensorType& wanted = lowering.type(node.result());
   schema::TensorT& held = lowering.model().tensor(tensor);
-  auto parameters = Model::parameters(wanted.uniform().get(), axes);
+  auto parameters = Model::parameters(wanted.quantization, axes);
   // Plain codes take the label; those that have another one are copied.
   const bool is_free_of_label = !wanted.is_quantized();
   const bool takes_label = !held.quantization && lowering.has_one_use(from);

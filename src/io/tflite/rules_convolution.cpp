@@ -6,6 +6,7 @@
 #include "io/tflite/failure.hpp"
 #include "io/tflite/rules.hpp"
 #include "io/tflite/window.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -21,9 +22,8 @@ std::vector<std::int64_t> kernel_of(const Shape& weights) {
 bool has_scales_in_space(const Lowering& lowering, Value weights) {
   const NodeRef node = lowering.graph().ref(weights.node);
   if (node.kind() != ops::Dequantize::kind) return false;
-  const auto type = lowering.type(node.operand(0)).uniform();
-  return type != nullptr && type->granularity.kind != Granularity::Kind::tensor &&
-         type->granularity.axis == 2;
+  const Granularity groups = granularity_of(lowering.type(node.operand(0)).quantization);
+  return groups.kind != Granularity::Kind::tensor && groups.axis == 2;
 }
 
 /// Weights with two spatial axes, laid out as `axes`: of one, that is the second.

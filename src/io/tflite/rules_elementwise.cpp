@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "io/tflite/element.hpp"
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
@@ -53,7 +54,7 @@ bool has_room(const NodeRef& node) {
   const TensorType& result = node.type();
   if (!result.is_quantized() || bit_width(result.element) > 8) return true;
   const auto scale_of = [](const TensorType& type) {
-    return std::abs(static_cast<double>(value_of(read_scales(type.uniform()->scales)).front()));
+    return std::abs(static_cast<double>(value_of(read_scales(type.quantization)).front()));
   };
   // As the fusion computes them.
   const double step = scale_of(result);
@@ -71,7 +72,7 @@ bool has_room(const NodeRef& node) {
 /// Whether the kernel does with the operand's codes what this node does.
 bool is_computed_so(const NodeRef& node) {
   const auto* const rule = target_kernels::find_rule(target_kernels::litert::rules, node.kind());
-  const auto codes = GivenForm::of(node.operand_type(0)->uniform());
+  const auto codes = GivenForm::of(uniform_of(node.operand_type(0)->quantization));
   return codes && rule->refusal(node, *codes, *codes) == nullptr;
 }
 

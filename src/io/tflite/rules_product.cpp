@@ -6,6 +6,7 @@
 #include "io/tflite/elementwise.hpp"
 #include "io/tflite/extents.hpp"
 #include "io/tflite/failure.hpp"
+#include "ir/scales.hpp"
 #include "quadrant/ir/ops.hpp"
 
 namespace quadrant::inline v0::tflite {
@@ -145,8 +146,7 @@ void lower_matmul(Lowering& lowering, const NodeRef& node, const Rule& /*rule*/)
                to);
     return;
   }
-  if (const auto& type = lowering.type(b).uniform();
-      type && type->granularity.kind != Granularity::Kind::tensor) {
+  if (granularity_of(lowering.type(b).quantization).kind != Granularity::Kind::tensor) {
     impossible("scales along an axis of an operand that is no constant matrix");
   }
   const TensorId left = lowering.plain(a);

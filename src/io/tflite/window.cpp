@@ -173,9 +173,10 @@ TensorId pad_image(Lowering& lowering, const NodeRef& node, TensorId tensor, con
   TensorId filling = no_tensor;
   if (type.element != ElementType::float32) {
     const std::int64_t code = integer_range(type.element).value_or(IntegerRange{}).min;
-    filling = model.add_constant(
-        lowering.name(node, "lowest"),
-        make_zero_points(type.element, Shape::scalar(), std::span(&code, 1)), type.uniform(), {});
+    filling =
+        model.add_constant(lowering.name(node, "lowest"),
+                           make_zero_points(type.element, Shape::scalar(), std::span(&code, 1)),
+                           type.quantization, {});
   } else {
     filling = model.real(std::numeric_limits<float>::lowest());
   }

@@ -65,7 +65,7 @@ struct LitertKernel {
     return (plain & set_of(element)) != 0;
   }
   [[nodiscard]] bool takes_codes(ElementType storage, std::span<const std::int64_t> zeros) const;
-  [[nodiscard]] bool takes_codes(const UniformType& type) const;
+  [[nodiscard]] bool takes_codes(const Quantization& type) const;
   /// Whether it takes weights of that type beside codes of type `beside`.
   [[nodiscard]] constexpr bool takes_weights(ElementType beside,
                                              ElementType storage) const noexcept {
@@ -77,10 +77,10 @@ struct LitertKernel {
   }
   /// Why it does not take weights, of one scale or of one for each channel, beside codes of type
   /// `beside`: a literal, or null.
-  [[nodiscard]] const char* refuse_weights(ElementType beside, const UniformType& type) const;
+  [[nodiscard]] const char* refuse_weights(ElementType beside, const Quantization& type) const;
   /// Whether it takes weights in blocks along the one axis of a matrix of that shape that is summed
   /// over.
-  [[nodiscard]] bool takes_blocks(const UniformType& type, const Shape& shape) const;
+  [[nodiscard]] bool takes_blocks(const Quantization& type, const Shape& shape) const;
 };
 
 namespace litert {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "graph_helpers.hpp"
+#include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "temporary_folder.hpp"
 
@@ -618,4 +619,25 @@ output(%f)
   REQUIRE_FALSE(bytes);
   CHECK(bytes.error().message.find("fake_quantize: computes in f64, TFLite in f32") !=
         std::string::npos);
+}
+
+TEST_CASE("codes that no tensor of a file has are named, in a graph that nobody verified") {
+  const Constant scale =
+      Constant::from_values<float>(ElementType::float32, Shape::scalar(), std::array{1.0F});
+  const ScaledFormat nf4{*parse_number_format("nf4 * f32[tensor] : f32"), {scale}, {}, {}};
+  const Constant codes = Constant::from_values<std::uint8_t>(ElementType::uint4, Shape{2},
+                                                             std::array<std::uint8_t, 2>{1, 2});
+  Graph of_input;
+  of_input.add_output("y", of_input.add_input("x", {ElementType::uint4, Shape{2}, nf4}));
+  Graph of_constant;
+  const Value w = of_constant.add_constant("w", codes);
+  of_constant.set_constant(w.node, codes, nf4);
+  of_constant.add_output("y", w);
+  for (const Graph& graph : {of_input, of_constant}) {
+    const auto bytes = tflite_bytes(graph);
+    REQUIRE_FALSE(bytes);
+    CHECK(bytes.error().code == ErrorCode::impossible);
+    CHECK(bytes.error().message.find("TFLite has no codes of nf4 * f32[tensor] : f32: the nearest "
+                                     "that it has are i4") != std::string::npos);
+  }
 }

@@ -27,6 +27,10 @@ UniformType codes_of(ElementType storage, std::int64_t zero = 0) {
           .zero_points = make_zero_points(storage, Shape::scalar(), std::span(&zero, 1))};
 }
 
+Quantization coded(UniformType type) {
+  return std::make_shared<const UniformType>(std::move(type));
+}
+
 /// Of `A, B; C`: whether A and B take the codes, or C does.
 bool kernels_take(std::string_view names, const UniformType& codes) {
   const std::size_t other = names.find("; ");
@@ -35,7 +39,7 @@ bool kernels_take(std::string_view names, const UniformType& codes) {
            kernels_take(names.substr(other + 2), codes);
   }
   const std::size_t next = names.find(", ");
-  return target_kernels::litert_kernel(names.substr(0, next)).takes_codes(codes) &&
+  return target_kernels::litert_kernel(names.substr(0, next)).takes_codes(coded(codes)) &&
          (next == std::string_view::npos || kernels_take(names.substr(next + 2), codes));
 }
 
@@ -88,13 +92,19 @@ TEST_CASE("results of kernels and of rules that fix them") {
 
 TEST_CASE("zero points and weights") {
   using target_kernels::litert_kernel;
-  CHECK(litert_kernel("ADD").takes_codes(codes_of(ElementType::int16)));
-  CHECK_FALSE(litert_kernel("ADD").takes_codes(codes_of(ElementType::int16, 3)));
-  CHECK(litert_kernel("GATHER").takes_codes(codes_of(ElementType::int16, 3)));
-  CHECK_FALSE(litert_kernel("no such operator").takes_codes(codes_of(ElementType::int8)));
+  CHECK(litert_kernel("ADD").takes_codes(coded(codes_of(ElementType::int16))));
+  CHECK_FALSE(litert_kernel("ADD").takes_codes(coded(codes_of(ElementType::int16, 3))));
+  CHECK(litert_kernel("GATHER").takes_codes(coded(codes_of(ElementType::int16, 3))));
+  const ScaledFormat nf4{*parse_number_format("nf4 * f32[tensor] : f32"),
+                         {make_scales(ElementType::float32, Shape::scalar(), {0.5F})},
+                         {},
+                         {}};
+  CHECK_FALSE(litert_kernel("SHAPE").takes_codes(nf4));
+  CHECK(litert_kernel("CONV_2D").refuse_weights(ElementType::int8, nf4) != nullptr);
+  CHECK_FALSE(litert_kernel("no such operator").takes_codes(coded(codes_of(ElementType::int8))));
   const auto takes = [](std::string_view kernel, ElementType data, ElementType weight,
                         std::int64_t zero = 0) {
-    return litert_kernel(kernel).refuse_weights(data, codes_of(weight, zero)) == nullptr;
+    return litert_kernel(kernel).refuse_weights(data, coded(codes_of(weight, zero))) == nullptr;
   };
   using enum ElementType;
   CHECK(takes("FULLY_CONNECTED", int8, int8, 3));
@@ -159,7 +169,7 @@ TEST_CASE("weights in blocks") {
     type.scales = make_scales(ElementType::float32, groups, scales);
     type.zero_points =
         make_zero_points(given.storage, groups, std::vector<std::int64_t>(count, given.zero));
-    return target_kernels::litert_kernel(given.kernel).takes_blocks(type, shape);
+    return target_kernels::litert_kernel(given.kernel).takes_blocks(coded(type), shape);
   };
   CHECK(takes({}));
   CHECK(takes({.size = 64}));
