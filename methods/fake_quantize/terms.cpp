@@ -31,7 +31,7 @@ Shape written_out(NodeRef node, std::int64_t axis, std::int64_t channels) {
   if (find_product(node) != nullptr) return Shape{channels};
   std::vector<std::int64_t> extents(static_cast<std::size_t>(node.type().shape.rank()), 1);
   extents[static_cast<std::size_t>(axis)] = channels;
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Expected<Shape> shape_of_limits(const Granularity& granularity, const Shape& ten
   }
   std::vector<std::int64_t> extents(static_cast<std::size_t>(tensor.rank()), 1);
   extents[static_cast<std::size_t>(*axis)] = count;
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<CodeLimits> limits_of(const UniformType& type, const Shape& tensor) {

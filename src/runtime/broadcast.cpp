@@ -22,7 +22,7 @@ Expected<Shape> broadcast_shape(const Shape& a, const Shape& b) {
     }
     extents[axis] = extent;
   }
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<Shape> broadcast_shape(std::span<const Tensor> operands) {

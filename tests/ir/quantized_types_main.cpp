@@ -20,7 +20,7 @@ Shape parse_shape(const std::string& text) {
     extents.push_back(std::stoll(text.substr(at), &used));
     at += used + 1;
   }
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<std::string> answer(const std::string& line) {

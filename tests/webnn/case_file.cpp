@@ -133,7 +133,7 @@ std::optional<Shape> shape_of(const std::vector<std::uint64_t>& extents) {
     if (extent > largest_extent) return std::nullopt;
     checked.push_back(static_cast<std::int64_t>(extent));
   }
-  return Shape(std::move(checked));
+  return Shape(checked);
 }
 
 Tensor read_tensor(ObjectReader& reader) {

@@ -118,7 +118,7 @@ class PlainQuantize {
       std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
       const std::int64_t axis = normalize_axis(type_.granularity.axis, rank).value_or(0);
       extents[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(values.size());
-      shape = Shape(std::move(extents));
+      shape = Shape(extents);
     }
     return constant(std::move(shape), values, role);
   }

@@ -53,7 +53,7 @@ Expected<Shape> shape_of(const Library& library, const ov_tensor_t& tensor) {
   QUADRANT_CHECK(library.check(status, "tell a shape"));
   std::vector<std::int64_t> extents(shape.dims, shape.dims + shape.rank);
   QUADRANT_CHECK(library.check(library.ov_shape_free(&shape), "free a shape"));
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ Shape with_groups(const Shape& shape, std::int64_t axis, std::int64_t groups) {
   std::vector<std::int64_t> extents(shape.known_extents().begin(), shape.known_extents().end());
   extents[static_cast<std::size_t>(axis)] /= groups;
   extents.insert(extents.begin() + axis, groups);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 void lower_convolution(LoweredNode& node) {

@@ -128,7 +128,7 @@ void lower_pad(LoweredNode& node) {
     impossible("pads that take away more than there is");
   }
   const std::vector<std::int64_t> steps(rank, 1);
-  x = node.slice(x, starts, Shape(std::move(kept)), steps);
+  x = node.slice(x, starts, Shape(kept), steps);
   node.finish(node.padded(x, before, after, node.real(2, "value").value_or(0)));
 }
 
@@ -144,8 +144,7 @@ void lower_tile(LoweredNode& node) {
     spread.insert(spread.end(), {1, extent});
     stretched.insert(stretched.end(), {node.result_shape()[axis].value() / extent, extent});
   }
-  const Term copies =
-      node.expanded(node.reshaped(x, Shape(std::move(spread))), Shape(std::move(stretched)));
+  const Term copies = node.expanded(node.reshaped(x, Shape(spread)), Shape(stretched));
   node.finish(node.reshaped(copies, node.result_shape()));
 }
 

@@ -36,7 +36,7 @@ Shape with_batch(std::span<const std::int64_t> batch, std::int64_t rows, std::in
   std::vector<std::int64_t> extents(batch.begin(), batch.end());
   extents.push_back(rows);
   extents.push_back(columns);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 /// Broadcast leading axes, as numpy.matmul has them.

@@ -67,8 +67,7 @@ Term padded_image(LoweredNode& node, const Term& image, const Windows& windows, 
   }
   const std::vector<std::int64_t> starts(rank, 0);
   const std::vector<std::int64_t> steps(rank, 1);
-  return node.padded(node.slice(image, starts, Shape(std::move(kept)), steps), before, after,
-                     value);
+  return node.padded(node.slice(image, starts, Shape(kept), steps), before, after, value);
 }
 
 std::vector<std::string> image_indices(const Windows& windows, std::size_t pixel,

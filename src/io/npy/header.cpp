@@ -150,7 +150,7 @@ class Dictionary {
       QUADRANT_CHECK(expect(')'));
       break;
     }
-    header_.shape = Shape(std::move(extents));
+    header_.shape = Shape(extents);
     const auto count = header_.shape.element_count();
     if (!count) {
       return wrong(fmt::format("its shape ({}) has more elements than can be counted",

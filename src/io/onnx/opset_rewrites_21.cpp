@@ -65,7 +65,7 @@ void convert_group_normalization(Graph& graph, NodeId node) {
                        std::vector<std::int64_t> extents) {
     const std::string label = fmt::format("{}_{}", name, role);
     const Value shape = graph.add_constant(label + "_shape", int64_constant(extents));
-    TensorType type{graph.type(value).element, Shape(std::move(extents)), nullptr};
+    TensorType type{graph.type(value).element, Shape(extents), nullptr};
     return add_op(graph, std::string(kind), {}, {value, shape}, {label, std::move(type)});
   };
   Replacement made(graph, node);

@@ -90,7 +90,7 @@ Value Parameters::broadcast(Constant parameters, std::string name, Value codes,
   if (granularity.kind == Granularity::Kind::axis) {
     std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank()), 1);
     extents[static_cast<std::size_t>(axis)] = parameters.element_count();
-    return add_scales(graph_, std::move(name), parameters.reshaped(Shape(std::move(extents))));
+    return add_scales(graph_, std::move(name), parameters.reshaped(Shape(extents)));
   }
   // Each block's parameter as often as the block is long. That serves a short last block, too.
   if (!shape[axis].is_known()) impossible("quantized in blocks along an axis of unknown extent");

@@ -36,7 +36,7 @@ Expected<Tensors> affine_grid(const KernelCall& call) {
   extents.push_back(axes);
   const bool align_corners = call.attribute_or<std::int64_t>("align_corners", 0) != 0;
   return with_real(theta.element(), [&]<class T>() -> Expected<Tensors> {
-    QUADRANT_TRY(Tensor y, Tensor::make(theta.element(), Shape(std::move(extents))));
+    QUADRANT_TRY(Tensor y, Tensor::make(theta.element(), Shape(extents)));
     const std::int64_t pixels = y.element_count() == 0 ? 0 : count_between(Shape(image), 0, axes);
     T* out = y.fill<T>().data();
     for (std::int64_t i = 0; i < y.element_count() / axes; ++i) {

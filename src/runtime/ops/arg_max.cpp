@@ -44,7 +44,7 @@ Expected<Tensors> arg_best(const KernelCall& call, Better better) {
   } else {
     extents.erase(extents.begin() + axis);
   }
-  QUADRANT_TRY(Tensor indices, Tensor::make(ElementType::int64, Shape(std::move(extents))));
+  QUADRANT_TRY(Tensor indices, Tensor::make(ElementType::int64, Shape(extents)));
   if (indices.element_count() == 0) return Tensors{std::move(indices)};
   if (x.element_count() == 0) {
     return KernelCall::refuse(

@@ -135,7 +135,7 @@ Expected<void> read_mask(const KernelCall& call, AttentionLayer& layer) {
                                             to_string(scores)));
     }
     extents.back() = mask.extent(mask.rank() - 1);
-    layer.mask_strides = broadcast_strides(mask.shape(), Shape(std::move(extents)));
+    layer.mask_strides = broadcast_strides(mask.shape(), Shape(extents));
   }
   if (!call.has(6)) return {};
   if (call.has(4)) return KernelCall::refuse("nonpad_kv_seqlen beside keys of the past");

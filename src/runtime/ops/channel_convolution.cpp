@@ -53,7 +53,7 @@ bool ChannelConvolution<T>::suits(const Window& window) {
   for (const WindowAxis& axis : phases) extents.insert(extents.end(), {axis.taps, axis.positions});
   constexpr std::int64_t small = std::int64_t{1} << 16U;
   const std::int64_t room = 8 * (pixel_count(window) + position_count(window)) + small;
-  return Shape(std::move(extents)).element_count().value_or(room + 1) <= room;
+  return Shape(extents).element_count().value_or(room + 1) <= room;
 }
 
 template <class T>

@@ -122,7 +122,7 @@ Tensor along_axis(const Tensor& parameters, std::int64_t axes_behind) {
   if (parameters.extent(0) == 1) return parameters.reshaped(Shape::scalar());
   std::vector<std::int64_t> extents(static_cast<std::size_t>(axes_behind) + 1, 1);
   extents.front() = parameters.extent(0);
-  return parameters.reshaped(Shape(std::move(extents)));
+  return parameters.reshaped(Shape(extents));
 }
 
 }  // namespace quadrant::inline v0::interpreted

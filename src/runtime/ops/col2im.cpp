@@ -30,7 +30,7 @@ Expected<Tensors> col2im(const KernelCall& call) {
   Integers extents{columns.extent(0), columns.extent(1) / taps};
   extents.insert(extents.end(), image.begin(), image.end());
   return with_element(columns.element(), [&]<class T>() -> Expected<Tensors> {
-    QUADRANT_TRY(Tensor y, Tensor::make(columns.element(), Shape(std::move(extents))));
+    QUADRANT_TRY(Tensor y, Tensor::make(columns.element(), Shape(extents)));
     const auto out = y.fill<T>();
     std::ranges::fill(out, T{});
     if (out.empty()) return Tensors{std::move(y)};

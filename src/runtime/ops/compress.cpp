@@ -35,8 +35,7 @@ Expected<Tensors> compress(const KernelCall& call) {
   }
   std::vector<std::int64_t> extents = extents_between(x.shape(), 0, x.rank());
   extents[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(kept.size());
-  QUADRANT_TRY(Tensor y,
-               take_indices(x, Shape(std::move(extents)), [&](std::int64_t along, std::int64_t i) {
+  QUADRANT_TRY(Tensor y, take_indices(x, Shape(extents), [&](std::int64_t along, std::int64_t i) {
                  return along == axis ? kept[static_cast<std::size_t>(i)] : i;
                }));
   return Tensors{std::move(y)};

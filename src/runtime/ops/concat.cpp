@@ -36,7 +36,7 @@ Expected<Tensors> concat(const KernelCall& call) {
                       to_string(x.shape()), axis));
     }
   }
-  QUADRANT_TRY(Tensor y, Tensor::make(first.element(), Shape(std::move(extents))));
+  QUADRANT_TRY(Tensor y, Tensor::make(first.element(), Shape(extents)));
   Layout place{.offset = 0, .steps = y.shape().strides()};
   for (const Tensor& x : call.operands()) {
     if (x.element_count() == 0) continue;

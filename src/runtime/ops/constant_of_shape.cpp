@@ -17,7 +17,7 @@ Expected<Tensors> constant_of_shape(const KernelCall& call) {
     QUADRANT_TRY(value, Tensor::from_constant(*constant));
   }
   const ElementType element = value ? value.element() : ElementType::float32;
-  QUADRANT_TRY(Tensor y, filled(element, Shape(std::move(extents)), value));
+  QUADRANT_TRY(Tensor y, filled(element, Shape(extents), value));
   return Tensors{std::move(y)};
 }
 

@@ -149,7 +149,7 @@ bool is_empty(const ConvolutionShape& shape) {
 Shape with_plane(const ConvolutionShape& shape, std::int64_t WindowAxis::* extent) {
   std::vector<std::int64_t> extents{shape.batch, shape.groups * shape.out_channels};
   for (const WindowAxis& axis : shape.window) extents.push_back(axis.*extent);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 }  // namespace

@@ -58,8 +58,8 @@ Expected<Tensors> tile(const KernelCall& call) {
           fmt::format("{} repeats of an axis of extent {}", repeats[axis], extent));
     }
   }
-  QUADRANT_TRY(const Tensor y, take_box(Shape(std::move(apart)), x, layout));
-  return Tensors{y.reshaped(Shape(std::move(joined)))};
+  QUADRANT_TRY(const Tensor y, take_box(Shape(apart), x, layout));
+  return Tensors{y.reshaped(Shape(joined))};
 }
 
 }  // namespace

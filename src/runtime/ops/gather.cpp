@@ -51,7 +51,7 @@ Expected<Tensors> gather_nd(const KernelCall& call) {
                slices_of(x.shape(), indices, call.attribute_or<std::int64_t>("batch_dims", 0)));
   Integers extents = extents_between(indices.shape(), 0, indices.rank() - 1);
   extents.insert(extents.end(), slices.extents.begin(), slices.extents.end());
-  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), Shape(std::move(extents))));
+  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), Shape(extents)));
   if (y.element_count() > 0) copy_slices(x, slices.offsets, 0, slices.size, y.fill_bytes().data());
   return Tensors{std::move(y)};
 }

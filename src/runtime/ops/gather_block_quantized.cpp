@@ -52,7 +52,7 @@ Expected<void> read_bytes(const KernelCall& call, Table& table) {
   if (extents.empty() || __builtin_mul_overflow(extents.back(), 2, &extents.back())) {
     return KernelCall::refuse(fmt::format("bytes of codes of shape [{}]", to_string(shape)));
   }
-  QUADRANT_TRY(table.codes, unpacked(table.codes, Shape(std::move(extents))));
+  QUADRANT_TRY(table.codes, unpacked(table.codes, Shape(extents)));
   if (!table.zero_points) return {};
   QUADRANT_TRY(table.zero_points, unpacked(table.zero_points, table.scales.shape()));
   return {};

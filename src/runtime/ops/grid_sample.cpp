@@ -170,7 +170,7 @@ Expected<Tensors> grid_sample(const KernelCall& call) {
   std::vector<std::int64_t> extents = extents_between(grid.shape(), 0, grid.rank() - 1);
   extents.insert(extents.begin() + 1, x.extent(1));
   return with_real(x.element(), [&]<class T>() -> Expected<Tensors> {
-    QUADRANT_TRY(Tensor y, Tensor::make(x.element(), Shape(std::move(extents))));
+    QUADRANT_TRY(Tensor y, Tensor::make(x.element(), Shape(extents)));
     if (y.element_count() == 0) return Tensors{std::move(y)};
     if (x.element_count() == 0) return KernelCall::refuse("images without elements");
     const std::int64_t coordinates = x.rank() - 2;

@@ -34,7 +34,7 @@ Shape gathered_shape(const Shape& shape, std::int64_t axis, const Shape& indices
   extents.insert(extents.end(), indices.known_extents().begin(), indices.known_extents().end());
   extents.insert(extents.end(), shape.known_extents().begin() + axis + 1,
                  shape.known_extents().end());
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<std::vector<std::int64_t>> offsets_along(const Shape& shape, const Tensor& indices,

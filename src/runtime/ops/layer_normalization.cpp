@@ -34,7 +34,7 @@ Expected<Tensor> statistic(const KernelCall& call, const Layer& layer,
                            const std::vector<double>& values) {
   std::vector<std::int64_t> extents(layer.x.extents().begin(), layer.x.extents().end());
   std::fill(extents.begin() + layer.axis, extents.end(), 1);
-  QUADRANT_TRY(Tensor result, Tensor::make(ElementType::float32, Shape(std::move(extents))));
+  QUADRANT_TRY(Tensor result, Tensor::make(ElementType::float32, Shape(extents)));
   std::ranges::fill(result.fill<float>(), std::numeric_limits<float>::quiet_NaN());  // empty rows
   std::ranges::transform(values, result.fill<float>().begin(),
                          [](double value) { return static_cast<float>(value); });

@@ -18,7 +18,7 @@ Expected<Shape> unpooled_shape(const KernelCall& call) {
   const Shape& pooled = call.operand(0).shape();
   if (call.has(2)) {
     QUADRANT_TRY(Integers extents, integers_of(call.operand(2)));
-    return Shape(std::move(extents));
+    return Shape(extents);
   }
   const auto taps = call.attribute_or("kernel_shape", Integers());
   if (pooled.rank() < 3 || static_cast<std::int64_t>(taps.size()) != pooled.rank() - 2) {
@@ -29,7 +29,7 @@ Expected<Shape> unpooled_shape(const KernelCall& call) {
                transposed_window(call, pooled.known_extents().subspan(2), taps));
   Integers extents = extents_between(pooled, 0, 2);
   for (const WindowAxis& axis : window) extents.push_back(axis.image);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<Tensors> max_unpool(const KernelCall& call) {

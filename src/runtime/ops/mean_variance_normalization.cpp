@@ -20,7 +20,7 @@ Expected<Shape> statistics_shape(const KernelCall& call) {
                axes_below(call.attribute_or("axes", std::vector<std::int64_t>{0, 2, 3}), x.rank()));
   std::vector<std::int64_t> extents = extents_between(x.shape(), 0, x.rank());
   for (const std::int64_t axis : axes) extents[static_cast<std::size_t>(axis)] = 1;
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 Expected<Tensors> mean_variance_normalization(const KernelCall& call) {

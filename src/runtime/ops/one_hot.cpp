@@ -44,7 +44,7 @@ Expected<Tensors> one_hot(const KernelCall& call) {
   Integers extents = extents_between(indices.shape(), 0, indices.rank());
   extents.insert(extents.begin() + axis, depth);
   const Tensor both = values.reshaped({2});
-  QUADRANT_TRY(Tensor y, take_box(Shape(std::move(extents)), both,
+  QUADRANT_TRY(Tensor y, take_box(Shape(extents), both,
                                   {0, Integers(static_cast<std::size_t>(indices.rank() + 1), 0)}));
   if (y.element_count() == 0) return Tensors{std::move(y)};
   QUADRANT_TRY(const Integers list, whole_numbers_of(indices));

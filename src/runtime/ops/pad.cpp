@@ -45,7 +45,7 @@ Shape padded_shape(const std::vector<Margin>& margins) {
   for (const Margin& margin : margins) {
     extents.push_back(margin.before + margin.kept() + margin.after);
   }
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 // With `value`, or zeros where that is empty.
@@ -62,7 +62,7 @@ Expected<Tensor> pad_with_value(const Tensor& x, const std::vector<Margin>& marg
     from.offset += margins[axis].first * from.steps[axis];
     to.offset += margins[axis].before * to.steps[axis];
   }
-  copy_box(Shape(std::move(kept)), x, from, y, to);
+  copy_box(Shape(kept), x, from, y, to);
   return y;
 }
 

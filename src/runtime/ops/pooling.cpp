@@ -204,7 +204,7 @@ Expected<Window> global_window(const KernelCall& call) {
 Shape pooled_shape(const Tensor& x, const Window& window) {
   std::vector<std::int64_t> extents{x.extent(0), x.extent(1)};
   for (const WindowAxis& axis : window) extents.push_back(axis.positions);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 // The result is of the operand's type: what `from` makes of each element.

@@ -20,7 +20,7 @@ Shape leading_axes(const Shape& shape) {
 Shape with_axes(const Shape& leading, std::int64_t rows, std::int64_t columns) {
   std::vector<std::int64_t> extents(leading.known_extents().begin(), leading.known_extents().end());
   extents.insert(extents.end(), {rows, columns});
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 // The last two axes of an operand, as the product sees them.
@@ -167,7 +167,7 @@ Expected<Tensor> multiply_numpy(Product product) {
   std::vector<std::int64_t> kept(extents.begin(), extents.end() - 2);
   if (a_rank != 1) kept.push_back(extents[extents.size() - 2]);
   if (b_rank != 1) kept.push_back(extents.back());
-  return y.reshaped(Shape(std::move(kept)));
+  return y.reshaped(Shape(kept));
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -45,8 +45,8 @@ Expected<ReducedAxes> reduced_axes(const KernelCall& call) {
     }
     if (keep || !reduced[axis]) kept.push_back(ones[axis]);
   }
-  reduction.strides = broadcast_strides(Shape(std::move(ones)), shape);
-  reduction.result = Shape(std::move(kept));
+  reduction.strides = broadcast_strides(Shape(ones), shape);
+  reduction.result = Shape(kept);
   return reduction;
 }
 

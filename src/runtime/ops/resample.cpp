@@ -57,7 +57,7 @@ Expected<Tensor> resample_axis(const Tensor& x, std::int64_t axis, std::int64_t 
                                const Taps& taps) {
   std::vector<std::int64_t> extents = extents_between(x.shape(), 0, x.rank());
   extents[static_cast<std::size_t>(axis)] = extent;
-  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), Shape(std::move(extents))));
+  QUADRANT_TRY(Tensor y, Tensor::make(x.element(), Shape(extents)));
   if (y.element_count() == 0) return y;
   if (x.element() == ElementType::float64) {
     resample<double>(x, axis, taps, y);

@@ -86,7 +86,7 @@ Expected<Tensors> squeeze(const KernelCall& call) {
   for (std::size_t axis = 0; axis < dropped.size(); ++axis) {
     if (!dropped[axis]) extents.push_back(x.extents()[axis]);
   }
-  return Tensors{x.reshaped(Shape(std::move(extents)))};
+  return Tensors{x.reshaped(Shape(extents))};
 }
 
 Expected<Tensors> unsqueeze(const KernelCall& call) {
@@ -103,7 +103,7 @@ Expected<Tensors> unsqueeze(const KernelCall& call) {
   for (std::int64_t& extent : extents) {
     if (extent == not_set) extent = *next++;
   }
-  return Tensors{x.reshaped(Shape(std::move(extents)))};
+  return Tensors{x.reshaped(Shape(extents))};
 }
 
 Expected<Tensors> flatten(const KernelCall& call) {

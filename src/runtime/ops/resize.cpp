@@ -132,7 +132,7 @@ Axes axes_of(const Shape& shape) {
 Shape resized_shape(const Axes& axes) {
   Integers extents;
   for (const ResizedAxis& axis : axes) extents.push_back(axis.to);
-  return Shape(std::move(extents));
+  return Shape(extents);
 }
 
 // --- elements ------------------------------------------------------------------------------------

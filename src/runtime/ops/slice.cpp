@@ -79,7 +79,7 @@ Expected<Tensors> slice(const KernelCall& call) {
     layout.offset += cut.start * layout.steps[axis];
     layout.steps[axis] *= cut.step;
   }
-  QUADRANT_TRY(Tensor y, take_box(Shape(std::move(extents)), x, layout));
+  QUADRANT_TRY(Tensor y, take_box(Shape(extents), x, layout));
   return Tensors{std::move(y)};
 }
 

@@ -74,7 +74,7 @@ Expected<Tensors> top_k(const KernelCall& call) {
   std::vector<std::int64_t> extents(x.extents().begin(), x.extents().end());
   extents[static_cast<std::size_t>(axis)] = *k;
   QUADRANT_TRY(Tensor values, Tensor::make(x.element(), Shape(extents)));
-  QUADRANT_TRY(Tensor indices, Tensor::make(ElementType::int64, Shape(std::move(extents))));
+  QUADRANT_TRY(Tensor indices, Tensor::make(ElementType::int64, Shape(extents)));
   if (values.element_count() == 0) return Tensors{std::move(values), std::move(indices)};
   const bool largest = call.attribute_or<std::int64_t>("largest", 1) != 0;
   const Lanes lanes = lanes_along(x.shape(), axis);

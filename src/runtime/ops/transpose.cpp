@@ -23,7 +23,7 @@ Expected<Tensor> transposed(const Tensor& x, const Integers& perm) {
     extents.push_back(x.extent(axis));
     layout.steps.push_back(strides[static_cast<std::size_t>(axis)]);
   }
-  return take_box(Shape(std::move(extents)), x, layout);
+  return take_box(Shape(extents), x, layout);
 }
 
 struct Blocks {

@@ -63,7 +63,7 @@ Expected<Tensor> with_axis_in_front(const Tensor& x, std::int64_t axis) {
   Layout layout{.offset = 0, .steps = x.shape().strides()};
   std::rotate(extents.begin(), extents.begin() + axis, extents.begin() + axis + 1);
   std::rotate(layout.steps.begin(), layout.steps.begin() + axis, layout.steps.begin() + axis + 1);
-  return take_box(Shape(std::move(extents)), x, layout);
+  return take_box(Shape(extents), x, layout);
 }
 
 Tensor list_of(const Integers& integers) {
@@ -88,8 +88,7 @@ Expected<Tensors> results_of(const Tensor& x, std::int64_t axis, const Groups& g
   }
   Integers extents = extents_between(x.shape(), 0, x.rank());
   extents[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(listed.size());
-  QUADRANT_TRY(Tensor y,
-               take_indices(x, Shape(std::move(extents)), [&](std::int64_t along, std::int64_t i) {
+  QUADRANT_TRY(Tensor y, take_indices(x, Shape(extents), [&](std::int64_t along, std::int64_t i) {
                  return along == axis ? firsts[static_cast<std::size_t>(i)] : i;
                }));
   return Tensors{std::move(y), list_of(firsts), list_of(inverse), list_of(counts)};

@@ -117,6 +117,7 @@ class ConstraintTable {
   explicit ConstraintTable(std::vector<const ConstraintType*> types);
   ConstraintTable(const ConstraintTable&) = delete;
   ConstraintTable& operator=(const ConstraintTable&) = delete;
+  ~ConstraintTable() = default;
 
   /// `constraint` points to an object of the scheme's constraint type; it is copied when new.
   ConstraintId intern(std::uint32_t scheme, const void* constraint);
