@@ -185,10 +185,12 @@ def difference(before, ones, others):
         return {name: arrays[:i] + arrays[i + 1:] for name, arrays in outputs.items()}
 
     count = len(next(iter(before.values())))
+    ahead = sqnr(before, ones) - sqnr(before, others)
+    if count < 2 or not np.isfinite(ahead):
+        return ahead, np.inf
     each = np.array([sqnr(without(before, i), without(ones, i)) - sqnr(without(before, i), without(others, i))
                      for i in range(count)])
-    error = np.sqrt((count - 1) / count * np.sum((each - each.mean()) ** 2)) if count > 1 else np.inf
-    return sqnr(before, ones) - sqnr(before, others), error
+    return ahead, np.sqrt((count - 1) / count * np.sum((each - each.mean()) ** 2))
 
 
 def top1(samples, outputs):

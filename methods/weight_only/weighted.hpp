@@ -1,7 +1,7 @@
 // What weight-only needs to know of an operation that computes sums of products with weights.
 #pragma once
 
-#include <boost/container/static_vector.hpp>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 
@@ -31,8 +31,10 @@ struct Bias {
   bool is_row = false;          ///< one axis at most, the last one of the result
 };
 
+// NOLINTNEXTLINE(bugprone-exception-escape): small_vector's own moves, where there is no memory
 struct Weighted {
-  boost::container::static_vector<Weight, 2> weights;  ///< asked of every node: without allocation
+  /// Asked of every node: two, as nearly all have, without allocation.
+  boost::container::small_vector<Weight, 2> weights;
   std::optional<Bias> bias;
 };
 

@@ -103,7 +103,8 @@ Expected<std::vector<float>> read_scales(const Quantization& type) {
 }
 
 Granularity granularity_of(const Quantization& type) {
-  return type ? innermost_groups(scaled_format(type).format) : Granularity::per_tensor();
+  if (type.uniform()) return type.uniform()->granularity;
+  return type ? innermost_groups(type.other()->format) : Granularity::per_tensor();
 }
 
 Expected<std::shared_ptr<const UniformType>> uniform_for(std::string_view target,

@@ -44,7 +44,10 @@ mlir::Value hold_floats(OpBuilder& builder, Location location, DenseShape shape,
 mlir::Value hold_integers(OpBuilder& builder, Location location, DenseShape shape,
                           const IntegerCode& range, std::span<const std::int64_t> numbers) {
   int bits = 4;
-  while (IntegerCode::of(bits, range.is_signed).max < range.max) bits *= 2;
+  const auto holds = [&](const IntegerCode& all) {
+    return all.min <= range.min && range.max <= all.max;
+  };
+  while (!holds(IntegerCode::of(bits, range.is_signed))) bits *= 2;
   const auto width = static_cast<unsigned>(bits);
   std::vector<llvm::APInt> values;
   values.reserve(numbers.size());

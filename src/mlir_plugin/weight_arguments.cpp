@@ -98,6 +98,10 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
   if (groups) type = scheme.type_of(*groups, real);
   const auto held = type ? type->uniform() : nullptr;
   if (held == nullptr) return fail(ErrorCode::impossible, "there are no channels");
+  if (!has_quantized_type(*type)) {
+    return fail(ErrorCode::impossible,
+                fmt::format("no quantized type of this version of MLIR is {}", to_string(*type)));
+  }
   UniformType made = *held;
   const Shape shape = parameter_shape(real.shape, made.granularity);
   const std::int64_t count = shape.element_count().value_or(most_scales + 1);
@@ -112,17 +116,29 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
 
 // Why no argument becomes codes and scales; empty: some may.
 std::string why_not_passed(const WeightOnly& scheme) {
-  bool has_zero_points = scheme.options().symmetry == Symmetry::asymmetric;
+  const std::string& type = scheme.options().type;
   if (!scheme.is_uniform()) {
     return fmt::format(
-        "type={}: arguments become integers and one scale for each group, no other codes",
-        scheme.options().type);
+        "type={}: arguments become integers and one scale for each group, no other codes", type);
   }
-  if (scheme.has_type()) {
-    const auto format = scheme.format(Granularity::per_axis(0), 2);
-    has_zero_points = format && format->offset == Offset::zero_point;
+  if (!scheme.has_type()) {
+    const bool has_zero_points = scheme.options().symmetry == Symmetry::asymmetric;
+    return has_zero_points ? "zero points are not passed: symmetry=symmetric has none" : "";
   }
-  return has_zero_points ? "zero points are not passed: symmetry=symmetric has none" : "";
+  const auto format = scheme.format(Granularity::per_axis(0), 2);
+  if (format && format->offset == Offset::zero_point) {
+    return fmt::format("type={}: zero points are not passed, and type=int8 has none", type);
+  }
+  // Whether some are, the weights decide, of which there may be several.
+  const auto* const scale =
+      format ? std::get_if<FloatScale>(&format->scales.front().type) : nullptr;
+  if (scale != nullptr && scale->has_sign) {
+    return fmt::format(
+        "type={}: scales below zero are not passed; bits=4 has none, nor has 'i4 * f16[block=32] : "
+        "f32'",
+        type);
+  }
+  return "";
 }
 
 bool differ_in_scales_alone(mlir::quant::QuantizedType a, mlir::quant::QuantizedType b) {

@@ -153,11 +153,11 @@ struct TypeHash {
   std::size_t operator()(const Quantization& type) const {
     const ScaledFormat scaled = scaled_format(type);
     const Constant& scales = scaled.scales.front();
-    std::array<std::byte, sizeof(std::size_t)> first{};
+    std::array<std::byte, sizeof(std::uint64_t)> first{};
     const auto width = static_cast<std::size_t>(byte_width(scales.element()));
     const bool is_read =
         scales.element_count() > 0 && scales.read(0, std::span(first).first(width));
-    return scaled.format.hash() ^ (is_read ? std::bit_cast<std::size_t>(first) : 0);
+    return scaled.format.hash() ^ (is_read ? std::bit_cast<std::uint64_t>(first) : 0);
   }
 };
 

@@ -19,7 +19,8 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<std::vector<double>> read_reals(const Constant& constant);
 
 /// What codes of a type, which is not none, stand for: exact for those of 32 bits, too, which
-/// biases have and a float does not hold. `impossible` for what `dequantized` refuses.
+/// biases have and a float does not hold, times scales in single precision. `impossible` for what
+/// `dequantized` refuses.
 [[nodiscard]] Expected<std::vector<double>> read_reals(const Constant& codes,
                                                        const Quantization& quantization);
 

@@ -23,7 +23,8 @@ WEIGHTS = {"even": RANDOM.standard_normal((64, 64)).astype(np.float32),
            "odd": RANDOM.standard_normal((37, 5)).astype(np.float32),
            "of several blocks": RANDOM.standard_normal((288, 3)).astype(np.float32)}
 MORE = ["codebook:16", "codebook:16:channel", "codebook:8:group", "f6e2m3 * f32[block=8] : f32",
-        "(u4 - z) * bf16[block=32] : f32", "(u2 - z) * f8e8m0[block=32] : f32", "i4 * f16[block=16] * u6[block=4] : f32"]
+        "(u4 - z) * bf16[block=32] : f32", "(u2 - z) * f8e8m0[block=32] : f32", "i4 * f16[block=16] * u6[block=4] : f32",
+        "(i8<-128:7> - z) * f32[block=2] : f32", "i4 * f32[channel] * i8<-128:7>[block=2] : f32"]  # wider below zero
 
 
 def types():
@@ -171,14 +172,21 @@ ARGUMENT = """func.func @f(%x: tensor<3x64xf32>, %w: tensor<64x8xf32> {quadrant.
 
 
 def test_arguments():
+    short = ARGUMENT.replace("64", "50")  # the last block is
     for version in (19, 22):
+        done = plugin(version, short, "quadrant-quantize{type=int8 block-size=32}")
+        assert done.returncode == 0 and "%arg1: tensor<50x8xf32>" in done.stdout, done.stdout
+        assert "argument 1 of 'f' stays float: no quantized type of this version of MLIR is" in done.stderr, done.stderr
+        done = plugin(version, ARGUMENT, "quadrant-quantize{type=int4}")
+        assert done.returncode == 0 and "stays float: type=int4: scales below zero are not passed" in done.stderr, done.stderr
         for name in ("nf4", "lpbq4"):
             done = plugin(version, ARGUMENT, f"quadrant-quantize{{type={name}}}")
             assert done.returncode == 0 and "%arg1: tensor<64x8xf32>" in done.stdout, done.stdout
             assert f"argument 1 of 'f' stays float: type={name}: arguments become integers" in done.stderr, done.stderr
         done = plugin(version, ARGUMENT, "quadrant-quantize{type=uint8}")
-        assert "stays float: zero points are not passed" in done.stderr, done.stderr
-        assert "%arg1: tensor<64x8xi8> {quadrant.codes}" in rewritten(version, ARGUMENT, "quadrant-quantize{type=int8}")
+        assert "stays float: type=uint8: zero points are not passed, and type=int8 has none" in done.stderr, done.stderr
+        for advice, bits in (("type=int8", 8), ("bits=4", 4), *([("type='i4 * f16[block=32] : f32'", 4)] * (version == 22))):
+            assert f"%arg1: tensor<64x8xi{bits}> {{quadrant.codes}}" in rewritten(version, ARGUMENT, f"quadrant-quantize{{{advice}}}")
 
 
 def test_report():

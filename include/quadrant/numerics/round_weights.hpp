@@ -68,12 +68,12 @@ struct RoundedWeights {
 /// `most_sweeps` ends it; then, twice at most, over one scale at a time, where a scale is the only
 /// level and belongs to one row, and over codes again.
 ///
-/// Until a row is descended, its errors are computed in single precision, to 10^-6 of the sum of
-/// E[x_c^2] e_c^2; where that does not tell which of two is less, in double. Where all inputs are
-/// 0, all stays as it is. Memory: three matrices of a double for each pair of columns, while one
-/// matrix of the weight is rounded, and a float for each weight. `impossible`: sizes that do not
-/// fit one another, moments of another weight, rows of one matrix whose groups differ, and what
-/// `encode` refuses.
+/// Errors are computed in single precision, to 10^-6 of the sum of E[x_c^2] e_c^2; where that does
+/// not tell which of two is less, in double. A step of descent gains 10^-5 of what it changes, at
+/// least. Where all inputs are 0, all stays as it is. Memory: three matrices of a double for each
+/// pair of columns, while one matrix of the weight is rounded, and a float for each weight.
+/// `impossible`: sizes that do not fit one another, moments of another weight, rows of one matrix
+/// whose groups differ, and what `encode` refuses.
 [[nodiscard]] Expected<RoundedWeights> round_weights(std::span<const float> values,
                                                      const Shape& shape, const NumberFormat& format,
                                                      const SecondMoments& moments, Encoded& encoded,

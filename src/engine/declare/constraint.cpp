@@ -14,6 +14,7 @@ Reasons::Reasons() : texts_(std::make_shared<Texts>()) {}
 
 const std::string* Reasons::keep(std::string_view text) {
   if (text.empty()) return nullptr;
+  if (!texts_) texts_ = std::make_shared<Texts>();  // it was moved from
   const auto found = texts_->all.find(text);
   return found != texts_->all.end() ? &*found : &*texts_->all.emplace(text).first;
 }
