@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <vector>
+#include <span>
 
 #include "quadrant/runtime/interpreter.hpp"
 
 namespace quadrant::inline v0::interpreted::kernels {
 
-using Table = std::vector<KernelEntry>();
+using Table = std::span<const KernelEntry>() noexcept;
 
 // `in_clip` is defined in ops/clip.cpp. A table that is not in this list does not compile, and a
 // name without a table is not linked.

@@ -7,8 +7,7 @@
 
 namespace quadrant::inline v0 {
 
-/// Sorted by kind, each once. Put together by the first call, in whichever thread; where there is
-/// no memory for that, the program ends (`noexcept`).
+/// Sorted by kind, each once. Put together by the first call, in whichever thread.
 [[nodiscard]] std::span<const KernelEntry> builtin_kernels() noexcept;
 
 }  // namespace quadrant::inline v0

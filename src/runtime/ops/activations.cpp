@@ -198,28 +198,30 @@ Expected<Tensors> quick_gelu(const KernelCall& call) { return gated(call, 1.702F
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_activations() {
-  return {{ops::Relu::kind, relu, HalfFloats::widened},
-          {ops::LeakyRelu::kind, leaky_relu, HalfFloats::widened},
-          {ops::PRelu::kind, prelu, HalfFloats::widened},
-          {ops::ThresholdedRelu::kind, thresholded_relu, HalfFloats::widened},
-          {ops::HardSigmoid::kind, hard_sigmoid, HalfFloats::widened},
-          {ops::HardSwish::kind, hard_swish, HalfFloats::widened},
-          {ops::Shrink::kind, shrink, HalfFloats::widened},
-          {ops::Sigmoid::kind, sigmoid, HalfFloats::widened},
-          {ops::Swish::kind, swish, HalfFloats::widened},
-          {ops::SwiGLU::kind, swiglu, HalfFloats::widened},
-          {ops::Elu::kind, elu, HalfFloats::widened},
-          {ops::Selu::kind, selu, HalfFloats::widened},
-          {ops::Celu::kind, celu, HalfFloats::widened},
-          {ops::Softplus::kind, softplus, HalfFloats::widened},
-          {ops::Softsign::kind, softsign, HalfFloats::widened},
-          {ops::Mish::kind, mish, HalfFloats::widened},
-          {ops::Gelu::kind, gelu, HalfFloats::widened},
-          {"onnx.com.microsoft::Gelu", gelu, HalfFloats::widened},
-          {"onnx.com.microsoft::BiasGelu", bias_gelu, HalfFloats::widened},
-          {"onnx.com.microsoft::FastGelu", fast_gelu, HalfFloats::widened},
-          {"onnx.com.microsoft::QuickGelu", quick_gelu, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_activations() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::Relu::kind, relu, HalfFloats::widened},
+       {ops::LeakyRelu::kind, leaky_relu, HalfFloats::widened},
+       {ops::PRelu::kind, prelu, HalfFloats::widened},
+       {ops::ThresholdedRelu::kind, thresholded_relu, HalfFloats::widened},
+       {ops::HardSigmoid::kind, hard_sigmoid, HalfFloats::widened},
+       {ops::HardSwish::kind, hard_swish, HalfFloats::widened},
+       {ops::Shrink::kind, shrink, HalfFloats::widened},
+       {ops::Sigmoid::kind, sigmoid, HalfFloats::widened},
+       {ops::Swish::kind, swish, HalfFloats::widened},
+       {ops::SwiGLU::kind, swiglu, HalfFloats::widened},
+       {ops::Elu::kind, elu, HalfFloats::widened},
+       {ops::Selu::kind, selu, HalfFloats::widened},
+       {ops::Celu::kind, celu, HalfFloats::widened},
+       {ops::Softplus::kind, softplus, HalfFloats::widened},
+       {ops::Softsign::kind, softsign, HalfFloats::widened},
+       {ops::Mish::kind, mish, HalfFloats::widened},
+       {ops::Gelu::kind, gelu, HalfFloats::widened},
+       {"onnx.com.microsoft::Gelu", gelu, HalfFloats::widened},
+       {"onnx.com.microsoft::BiasGelu", bias_gelu, HalfFloats::widened},
+       {"onnx.com.microsoft::FastGelu", fast_gelu, HalfFloats::widened},
+       {"onnx.com.microsoft::QuickGelu", quick_gelu, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

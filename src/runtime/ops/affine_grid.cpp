@@ -62,8 +62,10 @@ Expected<Tensors> affine_grid(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_affine_grid() {
-  return {{ops::AffineGrid::kind, affine_grid, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_affine_grid() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::AffineGrid::kind, affine_grid, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

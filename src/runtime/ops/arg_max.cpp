@@ -64,9 +64,11 @@ Expected<Tensors> arg_min(const KernelCall& call) { return arg_best(call, std::l
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_arg_max() {
-  return {{ops::ArgMax::kind, arg_max, HalfFloats::widened},
-          {ops::ArgMin::kind, arg_min, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_arg_max() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::ArgMax::kind, arg_max, HalfFloats::widened},
+                                  {ops::ArgMin::kind, arg_min, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -136,13 +136,15 @@ Expected<Tensors> pow(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_arithmetic() {
-  return {{"add", add, HalfFloats::widened},
-          {ops::Sub::kind, sub, HalfFloats::widened},
-          {"multiply", mul, HalfFloats::widened},
-          {ops::Div::kind, div, HalfFloats::widened},
-          {ops::Mod::kind, mod, HalfFloats::widened},
-          {ops::Pow::kind, pow}};  // its operands may be of different types
+std::span<const KernelEntry> kernels::in_arithmetic() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{"add", add, HalfFloats::widened},
+       {ops::Sub::kind, sub, HalfFloats::widened},
+       {"multiply", mul, HalfFloats::widened},
+       {ops::Div::kind, div, HalfFloats::widened},
+       {ops::Mod::kind, mod, HalfFloats::widened},
+       {ops::Pow::kind, pow}});  // its operands may be of different types
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -305,8 +305,10 @@ Expected<Tensors> attention(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_attention() {
-  return {{ops::Attention::kind, attention, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_attention() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Attention::kind, attention, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -139,9 +139,11 @@ Expected<Tensors> batch_normalization(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_batch_normalization() {
+std::span<const KernelEntry> kernels::in_batch_normalization() noexcept {
   // Half floats are kept: operands or results may be of another type than the data.
-  return {{ops::BatchNormalization::kind, batch_normalization}};
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::BatchNormalization::kind, batch_normalization}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -63,12 +63,13 @@ Expected<Tensors> bit_shift(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_bits() {
-  return {{ops::BitwiseAnd::kind, bitwise_and},
-          {ops::BitwiseOr::kind, bitwise_or},
-          {ops::BitwiseXor::kind, bitwise_xor},
-          {ops::BitwiseNot::kind, bitwise_not},
-          {ops::BitShift::kind, bit_shift}};
+std::span<const KernelEntry> kernels::in_bits() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::BitwiseAnd::kind, bitwise_and},
+                                                            {ops::BitwiseOr::kind, bitwise_or},
+                                                            {ops::BitwiseXor::kind, bitwise_xor},
+                                                            {ops::BitwiseNot::kind, bitwise_not},
+                                                            {ops::BitShift::kind, bit_shift}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -99,8 +99,10 @@ Expected<Tensor> cast_to(const Tensor& x, ElementType to) {
   return cast_plain(plain, to);
 }
 
-std::vector<KernelEntry> kernels::in_cast() {
-  return {{"cast", cast}, {ops::BitCast::kind, bit_cast}, {ops::CastLike::kind, cast_like}};
+std::span<const KernelEntry> kernels::in_cast() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{"cast", cast}, {ops::BitCast::kind, bit_cast}, {ops::CastLike::kind, cast_like}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -41,8 +41,10 @@ Expected<Tensors> clip(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_clip() {
-  return {{ops::Clip::kind, clip, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_clip() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Clip::kind, clip, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

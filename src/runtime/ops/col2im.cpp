@@ -54,8 +54,10 @@ Expected<Tensors> col2im(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_col2im() {
-  return {{ops::Col2Im::kind, col2im, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_col2im() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Col2Im::kind, col2im, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

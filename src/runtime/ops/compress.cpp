@@ -43,6 +43,9 @@ Expected<Tensors> compress(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_compress() { return {{ops::Compress::kind, compress}}; }
+std::span<const KernelEntry> kernels::in_compress() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::Compress::kind, compress}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

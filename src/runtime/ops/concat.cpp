@@ -48,6 +48,9 @@ Expected<Tensors> concat(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_concat() { return {{"concat", concat}}; }
+std::span<const KernelEntry> kernels::in_concat() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"concat", concat}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

@@ -23,8 +23,10 @@ Expected<Tensors> constant_of_shape(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_constant_of_shape() {
-  return {{ops::ConstantOfShape::kind, constant_of_shape}};
+std::span<const KernelEntry> kernels::in_constant_of_shape() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::ConstantOfShape::kind, constant_of_shape}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -58,9 +58,11 @@ Expected<Tensors> conv(const KernelCall& call) {
                   });
 }
 
-std::vector<KernelEntry> kernels::in_conv() {
-  return {{"conv", conv, HalfFloats::widened},
-          {"conv_transpose", conv_transpose, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_conv() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"conv", conv, HalfFloats::widened},
+                                  {"conv_transpose", conv_transpose, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -52,9 +52,11 @@ Expected<Tensors> cumulative_product(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_cumulative_sum() {
-  return {{ops::CumSum::kind, cumulative_sum, HalfFloats::widened},
-          {ops::CumProd::kind, cumulative_product, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_cumulative_sum() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::CumSum::kind, cumulative_sum, HalfFloats::widened},
+                                  {ops::CumProd::kind, cumulative_product, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -63,6 +63,10 @@ Expected<Tensors> det(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_det() { return {{ops::Det::kind, det, HalfFloats::widened}}; }
+std::span<const KernelEntry> kernels::in_det() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Det::kind, det, HalfFloats::widened}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

@@ -54,8 +54,10 @@ Expected<Tensors> dynamic_quantize_linear(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_dynamic_quantize_linear() {
-  return {{ops::DynamicQuantizeLinear::kind, dynamic_quantize_linear}};
+std::span<const KernelEntry> kernels::in_dynamic_quantize_linear() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::DynamicQuantizeLinear::kind, dynamic_quantize_linear}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

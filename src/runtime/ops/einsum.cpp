@@ -232,6 +232,10 @@ Expected<Tensors> einsum(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_einsum() { return {{"einsum", einsum, HalfFloats::widened}}; }
+std::span<const KernelEntry> kernels::in_einsum() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"einsum", einsum, HalfFloats::widened}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

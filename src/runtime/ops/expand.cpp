@@ -64,8 +64,10 @@ Expected<Tensors> tile(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_expand() {
-  return {{"expand", expand}, {ops::Tile::kind, tile}};
+std::span<const KernelEntry> kernels::in_expand() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"expand", expand}, {ops::Tile::kind, tile}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

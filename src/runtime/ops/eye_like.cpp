@@ -33,6 +33,9 @@ Expected<Tensors> eye_like(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_eye_like() { return {{ops::EyeLike::kind, eye_like}}; }
+std::span<const KernelEntry> kernels::in_eye_like() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::EyeLike::kind, eye_like}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

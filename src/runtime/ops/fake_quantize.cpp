@@ -60,9 +60,11 @@ Expected<Tensors> fake_quantize(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_fake_quantize() {
+std::span<const KernelEntry> kernels::in_fake_quantize() noexcept {
   // Operands are of one type; OpenVINO computes half floats in float32, too.
-  return {{"fake_quantize", fake_quantize, HalfFloats::widened}};
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"fake_quantize", fake_quantize, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

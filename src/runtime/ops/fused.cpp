@@ -112,10 +112,12 @@ Expected<Tensors> fused_matmul(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_fused() {
-  return {{"onnx.com.microsoft::FusedConv", fused_conv, HalfFloats::widened},
-          {"onnx.com.microsoft::FusedGemm", fused_gemm, HalfFloats::widened},
-          {"onnx.com.microsoft::FusedMatMul", fused_matmul, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_fused() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{"onnx.com.microsoft::FusedConv", fused_conv, HalfFloats::widened},
+       {"onnx.com.microsoft::FusedGemm", fused_gemm, HalfFloats::widened},
+       {"onnx.com.microsoft::FusedMatMul", fused_matmul, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -69,10 +69,12 @@ Expected<Tensors> gather_elements(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_gather() {
-  return {{"gather", gather},
-          {ops::GatherND::kind, gather_nd},
-          {ops::GatherElements::kind, gather_elements}};
+std::span<const KernelEntry> kernels::in_gather() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"gather", gather},
+                                  {ops::GatherND::kind, gather_nd},
+                                  {ops::GatherElements::kind, gather_elements}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

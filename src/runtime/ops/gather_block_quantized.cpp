@@ -158,8 +158,10 @@ Expected<Tensors> gather_block_quantized(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_gather_block_quantized() {
-  return {{gather_block_quantized_kind, gather_block_quantized, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_gather_block_quantized() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{gather_block_quantized_kind, gather_block_quantized, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

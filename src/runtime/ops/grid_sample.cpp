@@ -196,8 +196,10 @@ Expected<Tensors> grid_sample(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_grid_sample() {
-  return {{ops::GridSample::kind, grid_sample, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_grid_sample() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::GridSample::kind, grid_sample, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

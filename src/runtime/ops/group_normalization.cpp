@@ -47,9 +47,11 @@ Expected<Tensors> group_normalization(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_group_normalization() {
-  return {{ops::InstanceNormalization::kind, instance_normalization, HalfFloats::widened},
-          {ops::GroupNormalization::kind, group_normalization, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_group_normalization() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::InstanceNormalization::kind, instance_normalization, HalfFloats::widened},
+       {ops::GroupNormalization::kind, group_normalization, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -98,6 +98,9 @@ Expected<Tensors> gru(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_gru() { return {{"gru", gru, HalfFloats::widened}}; }
+std::span<const KernelEntry> kernels::in_gru() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"gru", gru, HalfFloats::widened}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

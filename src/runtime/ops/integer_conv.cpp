@@ -57,8 +57,10 @@ Expected<Tensors> qlinear_conv(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_integer_conv() {
-  return {{ops::ConvInteger::kind, conv_integer}, {ops::QLinearConv::kind, qlinear_conv}};
+std::span<const KernelEntry> kernels::in_integer_conv() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::ConvInteger::kind, conv_integer}, {ops::QLinearConv::kind, qlinear_conv}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -36,9 +36,11 @@ Expected<Tensors> qlinear_matmul(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_integer_matmul() {
-  return {{ops::MatMulInteger::kind, matmul_integer},
-          {ops::QLinearMatMul::kind, qlinear_matmul, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_integer_matmul() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::MatMulInteger::kind, matmul_integer},
+                                  {ops::QLinearMatMul::kind, qlinear_matmul, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -129,15 +129,17 @@ Expected<Tensors> skip_rms_normalization(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_layer_normalization() {
+std::span<const KernelEntry> kernels::in_layer_normalization() noexcept {
   // Half floats are kept: operands or results may be of another type than the data.
-  return {{ops::LayerNormalization::kind, layer_normalization},
-          {ops::RMSNormalization::kind, rms_normalization},
-          // ONNX Runtime has this one in the default domain too.
-          {ops::SimplifiedLayerNormalization::kind, rms_normalization},
-          {"onnx.com.microsoft::SimplifiedLayerNormalization", rms_normalization},
-          {"onnx.com.microsoft::SkipLayerNormalization", skip_layer_normalization},
-          {"onnx.com.microsoft::SkipSimplifiedLayerNormalization", skip_rms_normalization}};
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::LayerNormalization::kind, layer_normalization},
+       {ops::RMSNormalization::kind, rms_normalization},
+       // ONNX Runtime has this one in the default domain too.
+       {ops::SimplifiedLayerNormalization::kind, rms_normalization},
+       {"onnx.com.microsoft::SimplifiedLayerNormalization", rms_normalization},
+       {"onnx.com.microsoft::SkipLayerNormalization", skip_layer_normalization},
+       {"onnx.com.microsoft::SkipSimplifiedLayerNormalization", skip_rms_normalization}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -90,18 +90,20 @@ Expected<Tensors> detect_infinity(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_logic() {
-  return {{ops::Equal::kind, equal, HalfFloats::widened},
-          {ops::Less::kind, less, HalfFloats::widened},
-          {ops::LessOrEqual::kind, less_or_equal, HalfFloats::widened},
-          {ops::Greater::kind, greater, HalfFloats::widened},
-          {ops::GreaterOrEqual::kind, greater_or_equal, HalfFloats::widened},
-          {ops::And::kind, logical_and},
-          {ops::Or::kind, logical_or},
-          {ops::Xor::kind, logical_xor},
-          {ops::Not::kind, logical_not},
-          {ops::IsNaN::kind, detect_nan, HalfFloats::widened},
-          {ops::IsInf::kind, detect_infinity, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_logic() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::Equal::kind, equal, HalfFloats::widened},
+       {ops::Less::kind, less, HalfFloats::widened},
+       {ops::LessOrEqual::kind, less_or_equal, HalfFloats::widened},
+       {ops::Greater::kind, greater, HalfFloats::widened},
+       {ops::GreaterOrEqual::kind, greater_or_equal, HalfFloats::widened},
+       {ops::And::kind, logical_and},
+       {ops::Or::kind, logical_or},
+       {ops::Xor::kind, logical_xor},
+       {ops::Not::kind, logical_not},
+       {ops::IsNaN::kind, detect_nan, HalfFloats::widened},
+       {ops::IsInf::kind, detect_infinity, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -111,9 +111,11 @@ Expected<Tensors> softmax_cross_entropy_loss(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_losses() {
-  return {{ops::NegativeLogLikelihoodLoss::kind, negative_log_likelihood_loss, HalfFloats::widened},
-          {ops::SoftmaxCrossEntropyLoss::kind, softmax_cross_entropy_loss, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_losses() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::NegativeLogLikelihoodLoss::kind, negative_log_likelihood_loss, HalfFloats::widened},
+       {ops::SoftmaxCrossEntropyLoss::kind, softmax_cross_entropy_loss, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

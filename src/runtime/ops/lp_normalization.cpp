@@ -35,8 +35,10 @@ Expected<Tensors> lp_normalization(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_lp_normalization() {
-  return {{ops::LpNormalization::kind, lp_normalization, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_lp_normalization() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::LpNormalization::kind, lp_normalization, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

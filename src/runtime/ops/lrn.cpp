@@ -39,6 +39,10 @@ Expected<Tensors> lrn(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_lrn() { return {{ops::LRN::kind, lrn, HalfFloats::widened}}; }
+std::span<const KernelEntry> kernels::in_lrn() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::LRN::kind, lrn, HalfFloats::widened}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

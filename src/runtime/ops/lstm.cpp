@@ -81,6 +81,9 @@ Expected<Tensors> lstm(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_lstm() { return {{"lstm", lstm, HalfFloats::widened}}; }
+std::span<const KernelEntry> kernels::in_lstm() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"lstm", lstm, HalfFloats::widened}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

@@ -78,13 +78,15 @@ Expected<Tensors> gemm(const KernelCall& call) {
                         .beta = call.attribute_or("beta", 1.0)}));
 }
 
-std::vector<KernelEntry> kernels::in_matmul() {
-  return {{"matmul", matmul, HalfFloats::widened},
-          {"batch_matmul", batch_matmul, HalfFloats::widened},
-          {"linear", linear, HalfFloats::widened},
-          {"gemm", gemm, HalfFloats::widened},
-          {"addmm", addmm, HalfFloats::widened},
-          {"baddbmm", addmm, HalfFloats::widened}};  // has an axis more
+std::span<const KernelEntry> kernels::in_matmul() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"matmul", matmul, HalfFloats::widened},
+                                  {"batch_matmul", batch_matmul, HalfFloats::widened},
+                                  {"linear", linear, HalfFloats::widened},
+                                  {"gemm", gemm, HalfFloats::widened},
+                                  {"addmm", addmm, HalfFloats::widened},
+                                  {"baddbmm", addmm, HalfFloats::widened}});  // has an axis more
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -52,8 +52,10 @@ Expected<Tensors> matmul_bnb4(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_matmul_bnb4() {
-  return {{matmul_bnb4_kind, matmul_bnb4, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_matmul_bnb4() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{matmul_bnb4_kind, matmul_bnb4, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

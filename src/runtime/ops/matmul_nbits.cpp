@@ -137,8 +137,10 @@ Expected<Tensors> matmul_nbits(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_matmul_nbits() {
-  return {{matmul_nbits_kind, matmul_nbits, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_matmul_nbits() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{matmul_nbits_kind, matmul_nbits, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

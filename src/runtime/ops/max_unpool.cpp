@@ -58,6 +58,9 @@ Expected<Tensors> max_unpool(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_max_unpool() { return {{ops::MaxUnpool::kind, max_unpool}}; }
+std::span<const KernelEntry> kernels::in_max_unpool() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::MaxUnpool::kind, max_unpool}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

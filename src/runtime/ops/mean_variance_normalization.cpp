@@ -59,8 +59,10 @@ Expected<Tensors> mean_variance_normalization(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_mean_variance_normalization() {
-  return {{ops::MeanVarianceNormalization::kind, mean_variance_normalization, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_mean_variance_normalization() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::MeanVarianceNormalization::kind, mean_variance_normalization, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -116,8 +116,10 @@ Expected<Tensors> non_max_suppression(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_non_max_suppression() {
-  return {{ops::NonMaxSuppression::kind, non_max_suppression, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_non_max_suppression() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::NonMaxSuppression::kind, non_max_suppression, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

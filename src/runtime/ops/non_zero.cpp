@@ -40,8 +40,10 @@ Expected<Tensors> non_zero(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_non_zero() {
-  return {{ops::NonZero::kind, non_zero, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_non_zero() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::NonZero::kind, non_zero, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -65,6 +65,9 @@ Expected<Tensors> one_hot(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_one_hot() { return {{ops::OneHot::kind, one_hot}}; }
+std::span<const KernelEntry> kernels::in_one_hot() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::OneHot::kind, one_hot}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

@@ -175,8 +175,10 @@ Expected<Tensors> center_crop_pad(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_pad() {
-  return {{ops::Pad::kind, pad}, {ops::CenterCropPad::kind, center_crop_pad}};
+std::span<const KernelEntry> kernels::in_pad() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::Pad::kind, pad}, {ops::CenterCropPad::kind, center_crop_pad}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -31,12 +31,13 @@ Expected<Tensors> dropout(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_pass_on() {
-  return {{"identity", identity},
-          {"coupled_ref", identity},
-          {"stats", identity},
-          {"stats_ref", identity},
-          {ops::Dropout::kind, dropout}};
+std::span<const KernelEntry> kernels::in_pass_on() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"identity", identity},
+                                                            {"coupled_ref", identity},
+                                                            {"stats", identity},
+                                                            {"stats_ref", identity},
+                                                            {ops::Dropout::kind, dropout}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

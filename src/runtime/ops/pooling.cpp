@@ -316,13 +316,15 @@ Expected<Tensors> global_lp_pool(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_pooling() {
-  return {{ops::MaxPool::kind, max_pool, HalfFloats::widened},
-          {ops::AveragePool::kind, average_pool, HalfFloats::widened},
-          {ops::LpPool::kind, lp_pool, HalfFloats::widened},
-          {ops::GlobalMaxPool::kind, global_max_pool, HalfFloats::widened},
-          {ops::GlobalAveragePool::kind, global_average_pool, HalfFloats::widened},
-          {ops::GlobalLpPool::kind, global_lp_pool, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_pooling() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::MaxPool::kind, max_pool, HalfFloats::widened},
+       {ops::AveragePool::kind, average_pool, HalfFloats::widened},
+       {ops::LpPool::kind, lp_pool, HalfFloats::widened},
+       {ops::GlobalMaxPool::kind, global_max_pool, HalfFloats::widened},
+       {ops::GlobalAveragePool::kind, global_average_pool, HalfFloats::widened},
+       {ops::GlobalLpPool::kind, global_lp_pool, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -79,12 +79,14 @@ Expected<Tensors> dequantize_linear(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_quantize_linear() {
+std::span<const KernelEntry> kernels::in_quantize_linear() noexcept {
   // Scales and values may be of different types, which the kernels see to.
-  return {{ops::QuantizeLinear::kind, quantize_linear},
-          {"onnx.com.microsoft::QuantizeLinear", quantize_linear},
-          {ops::DequantizeLinear::kind, dequantize_linear},
-          {"onnx.com.microsoft::DequantizeLinear", dequantize_linear}};
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::QuantizeLinear::kind, quantize_linear},
+                                  {"onnx.com.microsoft::QuantizeLinear", quantize_linear},
+                                  {ops::DequantizeLinear::kind, dequantize_linear},
+                                  {"onnx.com.microsoft::DequantizeLinear", dequantize_linear}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

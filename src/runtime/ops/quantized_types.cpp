@@ -125,13 +125,14 @@ Expected<Tensors> fake_quant(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_quantized_types() {
+std::span<const KernelEntry> kernels::in_quantized_types() noexcept {
   // Scales and values may be of different types, which the kernels see to.
-  return {{"quantize", quantize},
-          {"dequantize", dequantize},
-          {"storage_cast", storage_cast},
-          {"const_fake_quant", const_fake_quant},
-          {"fake_quant", fake_quant}};
+  static constexpr auto table = std::to_array<KernelEntry>({{"quantize", quantize},
+                                                            {"dequantize", dequantize},
+                                                            {"storage_cast", storage_cast},
+                                                            {"const_fake_quant", const_fake_quant},
+                                                            {"fake_quant", fake_quant}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -82,6 +82,9 @@ Expected<Tensors> range(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_range() { return {{ops::Range::kind, range}}; }
+std::span<const KernelEntry> kernels::in_range() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::Range::kind, range}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

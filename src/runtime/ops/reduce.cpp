@@ -243,17 +243,19 @@ Expected<Tensors> reduce_min(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_reduce() {
-  return {{ops::ReduceSum::kind, reduce_sum, HalfFloats::widened},
-          {ops::ReduceMean::kind, reduce_mean, HalfFloats::widened},
-          {ops::ReduceProd::kind, reduce_prod, HalfFloats::widened},
-          {ops::ReduceL1::kind, reduce_l1, HalfFloats::widened},
-          {ops::ReduceL2::kind, reduce_l2, HalfFloats::widened},
-          {ops::ReduceSumSquare::kind, reduce_sum_square, HalfFloats::widened},
-          {ops::ReduceLogSum::kind, reduce_log_sum, HalfFloats::widened},
-          {ops::ReduceLogSumExp::kind, reduce_log_sum_exp, HalfFloats::widened},
-          {ops::ReduceMax::kind, reduce_max, HalfFloats::widened},
-          {ops::ReduceMin::kind, reduce_min, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_reduce() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::ReduceSum::kind, reduce_sum, HalfFloats::widened},
+       {ops::ReduceMean::kind, reduce_mean, HalfFloats::widened},
+       {ops::ReduceProd::kind, reduce_prod, HalfFloats::widened},
+       {ops::ReduceL1::kind, reduce_l1, HalfFloats::widened},
+       {ops::ReduceL2::kind, reduce_l2, HalfFloats::widened},
+       {ops::ReduceSumSquare::kind, reduce_sum_square, HalfFloats::widened},
+       {ops::ReduceLogSum::kind, reduce_log_sum, HalfFloats::widened},
+       {ops::ReduceLogSumExp::kind, reduce_log_sum_exp, HalfFloats::widened},
+       {ops::ReduceMax::kind, reduce_max, HalfFloats::widened},
+       {ops::ReduceMin::kind, reduce_min, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -120,9 +120,10 @@ Expected<Tensors> flatten(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_reshape() {
-  return {
-      {"reshape", reshape}, {"squeeze", squeeze}, {"unsqueeze", unsqueeze}, {"flatten", flatten}};
+std::span<const KernelEntry> kernels::in_reshape() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{"reshape", reshape}, {"squeeze", squeeze}, {"unsqueeze", unsqueeze}, {"flatten", flatten}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

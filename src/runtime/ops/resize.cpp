@@ -276,9 +276,11 @@ Expected<Tensors> resize(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_resize() {
-  return {{ops::Resize::kind, resize, HalfFloats::widened},
-          {ops::Upsample::kind, upsample, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_resize() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Resize::kind, resize, HalfFloats::widened},
+                                  {ops::Upsample::kind, upsample, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -47,8 +47,10 @@ Expected<Tensors> reverse_sequence(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_reverse_sequence() {
-  return {{ops::ReverseSequence::kind, reverse_sequence}};
+std::span<const KernelEntry> kernels::in_reverse_sequence() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::ReverseSequence::kind, reverse_sequence}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -29,6 +29,9 @@ Expected<Tensors> rnn(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_rnn() { return {{"rnn", rnn, HalfFloats::widened}}; }
+std::span<const KernelEntry> kernels::in_rnn() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"rnn", rnn, HalfFloats::widened}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

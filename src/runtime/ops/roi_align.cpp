@@ -179,8 +179,10 @@ Expected<Tensors> roi_align(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_roi_align() {
-  return {{ops::RoiAlign::kind, roi_align, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_roi_align() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::RoiAlign::kind, roi_align, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -150,9 +150,11 @@ Expected<Tensors> rotary_embedding_microsoft(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_rotary_embedding() {
-  return {{ops::RotaryEmbedding::kind, rotary_embedding, HalfFloats::widened},
-          {"onnx.com.microsoft::RotaryEmbedding", rotary_embedding_microsoft, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_rotary_embedding() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::RotaryEmbedding::kind, rotary_embedding, HalfFloats::widened},
+       {"onnx.com.microsoft::RotaryEmbedding", rotary_embedding_microsoft, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -110,10 +110,12 @@ Expected<Tensors> scatter_nd(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_scatter() {
-  return {{ops::Scatter::kind, scatter_elements, HalfFloats::widened},
-          {ops::ScatterElements::kind, scatter_elements, HalfFloats::widened},
-          {ops::ScatterND::kind, scatter_nd, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_scatter() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>(
+      {{ops::Scatter::kind, scatter_elements, HalfFloats::widened},
+       {ops::ScatterElements::kind, scatter_elements, HalfFloats::widened},
+       {ops::ScatterND::kind, scatter_nd, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -32,8 +32,10 @@ Expected<Tensors> size_of(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_shape_of() {
-  return {{ops::ShapeOf::kind, shape_of}, {ops::Size::kind, size_of}};
+std::span<const KernelEntry> kernels::in_shape_of() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::ShapeOf::kind, shape_of}, {ops::Size::kind, size_of}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

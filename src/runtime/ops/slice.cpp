@@ -85,6 +85,9 @@ Expected<Tensors> slice(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_slice() { return {{"slice", slice}}; }
+std::span<const KernelEntry> kernels::in_slice() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"slice", slice}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

@@ -36,10 +36,12 @@ Expected<Tensors> hardmax(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_softmax() {
-  return {{ops::Softmax::kind, softmax, HalfFloats::widened},
-          {ops::LogSoftmax::kind, log_softmax, HalfFloats::widened},
-          {ops::Hardmax::kind, hardmax, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_softmax() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Softmax::kind, softmax, HalfFloats::widened},
+                                  {ops::LogSoftmax::kind, log_softmax, HalfFloats::widened},
+                                  {ops::Hardmax::kind, hardmax, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -68,6 +68,9 @@ Expected<Tensors> split(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_split() { return {{"split", split}}; }
+std::span<const KernelEntry> kernels::in_split() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{"split", split}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

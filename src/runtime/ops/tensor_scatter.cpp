@@ -76,8 +76,10 @@ Expected<Tensors> tensor_scatter(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_tensor_scatter() {
-  return {{ops::TensorScatter::kind, tensor_scatter}};
+std::span<const KernelEntry> kernels::in_tensor_scatter() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::TensorScatter::kind, tensor_scatter}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -86,8 +86,10 @@ Expected<Tensors> top_k(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_top_k() {
-  return {{ops::TopK::kind, top_k, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_top_k() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::TopK::kind, top_k, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

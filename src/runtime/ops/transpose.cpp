@@ -100,10 +100,12 @@ Expected<Tensors> space_to_depth(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_transpose() {
-  return {{"transpose", transpose},
-          {ops::DepthToSpace::kind, depth_to_space},
-          {ops::SpaceToDepth::kind, space_to_depth}};
+std::span<const KernelEntry> kernels::in_transpose() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{"transpose", transpose},
+                                  {ops::DepthToSpace::kind, depth_to_space},
+                                  {ops::SpaceToDepth::kind, space_to_depth}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -40,6 +40,9 @@ Expected<Tensors> trilu(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_trilu() { return {{ops::Trilu::kind, trilu}}; }
+std::span<const KernelEntry> kernels::in_trilu() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::Trilu::kind, trilu}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted

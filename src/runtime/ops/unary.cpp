@@ -129,30 +129,32 @@ Expected<Tensors> atanh(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_unary() {
-  return {{ops::Abs::kind, abs, HalfFloats::widened},
-          {ops::Neg::kind, neg, HalfFloats::widened},
-          {ops::Sign::kind, sign, HalfFloats::widened},
-          {ops::Ceil::kind, ceil, HalfFloats::widened},
-          {ops::Floor::kind, floor, HalfFloats::widened},
-          {ops::Round::kind, round, HalfFloats::widened},
-          {ops::Sqrt::kind, sqrt, HalfFloats::widened},
-          {ops::Exp::kind, exp, HalfFloats::widened},
-          {ops::Log::kind, log, HalfFloats::widened},
-          {ops::Reciprocal::kind, reciprocal, HalfFloats::widened},
-          {ops::Erf::kind, erf, HalfFloats::widened},
-          {ops::Sin::kind, sin, HalfFloats::widened},
-          {ops::Cos::kind, cos, HalfFloats::widened},
-          {ops::Tan::kind, tan, HalfFloats::widened},
-          {ops::Asin::kind, asin, HalfFloats::widened},
-          {ops::Acos::kind, acos, HalfFloats::widened},
-          {ops::Atan::kind, atan, HalfFloats::widened},
-          {ops::Sinh::kind, sinh, HalfFloats::widened},
-          {ops::Cosh::kind, cosh, HalfFloats::widened},
-          {ops::Tanh::kind, tanh, HalfFloats::widened},
-          {ops::Asinh::kind, asinh, HalfFloats::widened},
-          {ops::Acosh::kind, acosh, HalfFloats::widened},
-          {ops::Atanh::kind, atanh, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_unary() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Abs::kind, abs, HalfFloats::widened},
+                                  {ops::Neg::kind, neg, HalfFloats::widened},
+                                  {ops::Sign::kind, sign, HalfFloats::widened},
+                                  {ops::Ceil::kind, ceil, HalfFloats::widened},
+                                  {ops::Floor::kind, floor, HalfFloats::widened},
+                                  {ops::Round::kind, round, HalfFloats::widened},
+                                  {ops::Sqrt::kind, sqrt, HalfFloats::widened},
+                                  {ops::Exp::kind, exp, HalfFloats::widened},
+                                  {ops::Log::kind, log, HalfFloats::widened},
+                                  {ops::Reciprocal::kind, reciprocal, HalfFloats::widened},
+                                  {ops::Erf::kind, erf, HalfFloats::widened},
+                                  {ops::Sin::kind, sin, HalfFloats::widened},
+                                  {ops::Cos::kind, cos, HalfFloats::widened},
+                                  {ops::Tan::kind, tan, HalfFloats::widened},
+                                  {ops::Asin::kind, asin, HalfFloats::widened},
+                                  {ops::Acos::kind, acos, HalfFloats::widened},
+                                  {ops::Atan::kind, atan, HalfFloats::widened},
+                                  {ops::Sinh::kind, sinh, HalfFloats::widened},
+                                  {ops::Cosh::kind, cosh, HalfFloats::widened},
+                                  {ops::Tanh::kind, tanh, HalfFloats::widened},
+                                  {ops::Asinh::kind, asinh, HalfFloats::widened},
+                                  {ops::Acosh::kind, acosh, HalfFloats::widened},
+                                  {ops::Atanh::kind, atanh, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

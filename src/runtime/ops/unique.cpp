@@ -124,8 +124,10 @@ Expected<Tensors> unique(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_unique() {
-  return {{ops::Unique::kind, unique, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_unique() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Unique::kind, unique, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

@@ -43,11 +43,13 @@ Expected<Tensors> mean(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_variadic() {
-  return {{ops::Max::kind, max, HalfFloats::widened},
-          {ops::Min::kind, min, HalfFloats::widened},
-          {ops::Sum::kind, sum, HalfFloats::widened},
-          {ops::Mean::kind, mean, HalfFloats::widened}};
+std::span<const KernelEntry> kernels::in_variadic() noexcept {
+  static constexpr auto table =
+      std::to_array<KernelEntry>({{ops::Max::kind, max, HalfFloats::widened},
+                                  {ops::Min::kind, min, HalfFloats::widened},
+                                  {ops::Sum::kind, sum, HalfFloats::widened},
+                                  {ops::Mean::kind, mean, HalfFloats::widened}});
+  return table;
 }
 
 }  // namespace quadrant::inline v0::interpreted

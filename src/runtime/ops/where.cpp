@@ -41,6 +41,9 @@ Expected<Tensors> where(const KernelCall& call) {
 
 }  // namespace
 
-std::vector<KernelEntry> kernels::in_where() { return {{ops::Where::kind, where}}; }
+std::span<const KernelEntry> kernels::in_where() noexcept {
+  static constexpr auto table = std::to_array<KernelEntry>({{ops::Where::kind, where}});
+  return table;
+}
 
 }  // namespace quadrant::inline v0::interpreted
