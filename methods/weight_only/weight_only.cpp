@@ -122,10 +122,12 @@ bool names_axes(const NumberFormat& format, const FormatAxes& given) {
          (table != nullptr && is_named(table->groups));
 }
 
-// Levels of blocks become one of channels, or none behind such a level.
-void take_channels(std::vector<ScaleLevel>& levels, const Granularity& channels) {
+// Levels of smaller groups become one of these, or none behind such a level: of channels where a
+// weight has no whole block, and of all of it where a move makes one group of it, as an axis of
+// extent 1 that it drops.
+void take_groups(std::vector<ScaleLevel>& levels, const Granularity& groups) {
   for (ScaleLevel& level : levels) {
-    if (level.groups.kind == Granularity::Kind::block) level.groups = channels;
+    if (level.groups.kind > groups.kind) level.groups = groups;
   }
   const auto [rest, end] = std::ranges::unique(levels, {}, &ScaleLevel::groups);
   levels.erase(rest, end);
@@ -144,9 +146,8 @@ Expected<WeightOnly> WeightOnly::make_of_type(WeightOnlyOptions options) {
                             "'channel' and 'block=N' are along those of each",
                             made.options_.type));
   }
-  if (bit_width(format.code) > 16) {
-    return fail(ErrorCode::impossible,
-                fmt::format("codes of {} bits: they have 16 at most", bit_width(format.code)));
+  if (const int bits = bit_width(format.code); bits < 2 || bits > 16) {
+    return fail(ErrorCode::impossible, fmt::format("codes of {} bits: they have 2 to 16", bits));
   }
   if (!quadrant::is_uniform(format) && made.options_.form != Form::front) {
     return fail(
@@ -179,9 +180,8 @@ Expected<NumberFormat> WeightOnly::format_along(const FormatAxes& axes) const {
 Expected<NumberFormat> WeightOnly::format(const Granularity& groups, std::int64_t rank,
                                           std::int64_t channel) const {
   QUADRANT_TRY(NumberFormat format, format_along(axes_of(groups, rank, channel)));
-  if (groups.kind == Granularity::Kind::axis &&
-      innermost_groups(format).kind == Granularity::Kind::block) {
-    for (auto* const levels : {&format.scales, &format.offsets}) take_channels(*levels, groups);
+  if (groups.kind < innermost_groups(format).kind) {
+    for (auto* const levels : {&format.scales, &format.offsets}) take_groups(*levels, groups);
   }
   return format;
 }

@@ -162,7 +162,10 @@ void SchemePass::remark_nothing(FunctionGraph& graph) const {
   const auto could_become_codes = [&](NodeId node) {
     const std::string_view kind = graph.kind(node);
     if (is_static()) return kind == MlirProduct::kind || kind == MlirRealProduct::kind;
-    return graph.constant(node) != nullptr && is_float(graph.type({node}).element) &&
+    mlir::Operation* const op = graph.operation(node);
+    const bool is_constant =
+        graph.constant(node) != nullptr || (op != nullptr && contents_of(*op));  // or not read
+    return is_constant && is_float(graph.type({node}).element) &&
            graph.type({node}).shape.rank() > 1;
   };
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {

@@ -199,6 +199,18 @@ def test_report():
         assert done.stdout == rewritten(version, text, "")
 
 
+def test_contents_that_are_not_here():
+    weight = WEIGHTS["even"]
+    text = product(weight).program()
+    elided = re.sub(r"arith\.constant dense<[^>]*> : tensor<64x64xf32>\n(?=.*matmul)",
+                    "arith.constant dense_resource<__elided__> : tensor<64x64xf32>\n", text, count=1, flags=re.DOTALL)
+    assert "__elided__" in elided, text[:2000]
+    for version in (19, 22):
+        done = plugin(version, elided, "quadrant-quantize")
+        assert done.returncode == 0 and "no value becomes codes: quadrant-report says why" in done.stderr, done.stderr
+        assert "its contents are not here" in plugin(version, elided, "quadrant-report").stderr
+
+
 def test_mistakes():
     text = product(WEIGHTS["even"]).program()
     for options, words in (("type=nf4 bits=8", "a type says what bits would"),
@@ -206,6 +218,7 @@ def test_mistakes():
                            ("type=nf4 granularity=tensor", "a type says what granularity would"),
                            ("type=nf4 clip=mse", "a type says what clip would"),
                            ("type=nf4 scheme=static", "type is for scheme=weight-only"),
+                           ("type='i1 * f32[channel] : f32'", "codes of 1 bits: they have 2 to 16"),
                            ("type=nf5", "nf5"), ("type=int8 block-size=0", "block-size"),
                            ("type=codebook:16 block-size=8", "block")):
         for name in ("quadrant-quantize", "quadrant-report"):

@@ -348,6 +348,34 @@ def test_zeros():
 
 # --- float16 weights ---------------------------------------------------------------------------------------
 
+# Of a weight before it gets the shape that its product, or convolution, reads it in: a channel of extent 1 there is all
+# of it here, and so is the only block.
+SHAPES = {"a column": ((33,), (33, 1)), "a short row": ((8,), (1, 8)), "a filter": ((1, 8, 9), (1, 8, 3, 3)),
+          "filters": ((4, 8, 9), (4, 8, 3, 3))}
+
+
+def check_reshaped(name, stored, read):
+    """A scale is that of all elements that share it: one of the first element alone leaves hardly any signal."""
+    weight = (np.random.default_rng(5).standard_normal(stored) + 1).astype(np.float32)
+    last, places = ("Conv", read[1:]) if len(read) == 4 else ("MatMul", read[:1])
+    x = np.eye(np.prod(places), dtype=np.float32).reshape(-1, *places)  # what comes out are the weights
+    nodes = [helper.make_node("Reshape", ["w", "to"], ["v"]), helper.make_node(last, ["x", "v"], ["y"])]
+    model = model_of(nodes, [info("x", x.shape)], [info("y", None)], {"w": weight, "to": np.array(read, np.int64)})
+    with scratch() as folder:
+        made, done = quantized(folder, model, "--type", name, "--gain", "unit")
+        assert done.returncode == 0, done.stderr
+        expected = weight.reshape(read) if last == "MatMul" else weight.reshape(len(weight), -1).T[:, :, None, None]
+        made_of_it = run(made, {"x": x})[0]
+        noise = np.sum((made_of_it.astype(np.float64) - expected)**2)
+        assert noise < np.sum(expected.astype(np.float64)**2) / 10**({"int2": .4, "int3": .9}.get(name[-4:], 1.3)), noise
+
+
+def test_groups_behind_a_reshape():
+    for name in types():
+        for what, (stored, read) in SHAPES.items():
+            yield f"{name}, {what}", check_reshaped, name, stored, read
+
+
 def check_finite(options, largest):
     """Codes of the largest numbers that float16 has stand for such."""
     with scratch() as folder:

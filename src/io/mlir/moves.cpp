@@ -48,7 +48,7 @@ Term strided(LoweredNode& node, const Term& term, std::span<const ops::Slice::Ra
     steps.push_back(range.step);
     extents.push_back(range.count);
   }
-  const Shape shape(std::move(extents));
+  const Shape shape(extents);
   if (std::ranges::all_of(steps, [](std::int64_t step) { return step > 0; })) {
     return node.slice(term, offsets, shape, steps);
   }

@@ -29,7 +29,7 @@ Expected<Tensors> expand(const KernelCall& call) {
     }
     if (extent == 1) extent = own;
   }
-  Shape shape(std::move(extents));
+  Shape shape(extents);
   Layout layout{.offset = 0, .steps = broadcast_strides(x.shape(), shape)};
   QUADRANT_TRY(Tensor y, take_box(std::move(shape), x, layout));
   return Tensors{std::move(y)};

@@ -63,7 +63,7 @@ Expected<void> check_shapes(const Table& table) {
   Integers extents = extents_between(shape, 0, shape.rank());
   std::int64_t& extent = extents[static_cast<std::size_t>(table.axis)];
   extent = extent / table.block_size + (extent % table.block_size == 0 ? 0 : 1);
-  const Shape blocks(std::move(extents));
+  const Shape blocks(extents);
   for (const Tensor* parameters : {&table.scales, &table.zero_points}) {
     if (*parameters && parameters->shape() != blocks) {
       return KernelCall::refuse(

@@ -53,7 +53,7 @@ Expected<Tensors> reshape(const KernelCall& call) {
   const bool allow_zero = call.attribute_or<std::int64_t>("allowzero", 0) != 0;
   QUADRANT_CHECK(copy_extents(extents, x.shape(), allow_zero));
   QUADRANT_CHECK(infer_extent(extents, x.element_count()));
-  Shape shape(std::move(extents));
+  Shape shape(extents);
   if (shape.element_count() != x.element_count()) {
     return KernelCall::refuse(
         fmt::format("a tensor of shape [{}] does not have as many elements as [{}]",
