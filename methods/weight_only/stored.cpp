@@ -15,6 +15,7 @@
 #include "ir/float16.hpp"
 #include "ir/scales.hpp"
 #include "numerics/moved_weight.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -52,8 +53,8 @@ ElementType stored_as(const FormatPart& part, const NumberFormat& format) {
 }
 
 bool has_only_zeros(const Constant& weight) {
-  const auto read = weight.read();
-  return read && std::ranges::all_of(read->bytes(), [](std::byte b) { return b == std::byte{0}; });
+  const auto reals = read_reals(weight);
+  return reals && std::ranges::all_of(*reals, [](double real) { return real == 0; });
 }
 
 // What holds them.

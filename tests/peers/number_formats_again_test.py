@@ -332,9 +332,9 @@ def test_outliers_beyond_float16():
         yield name, check_outlier, name
 
 
-def check_zeros(name):
+def check_zeros(name, zero):
     with scratch() as folder:
-        made, done = quantized(folder, product(np.zeros((ROWS, COLUMNS), np.float32)), "--type", name)
+        made, done = quantized(folder, product(np.full((ROWS, COLUMNS), zero, np.float32)), "--type", name)
         assert done.returncode == 0, done.stderr
         assert "float16" not in done.stdout + done.stderr, done.stdout
         # IQ4_NL has no code for zero.
@@ -342,8 +342,9 @@ def check_zeros(name):
 
 
 def test_zeros():
-    for name in types():
-        yield name, check_zeros, name
+    for zero in (0.0, -0.0):
+        for name in [*types(), "codebook:16", "codebook:16:channel"]:
+            yield f"{name}, {zero}", check_zeros, name, zero
 
 
 # --- float16 weights ---------------------------------------------------------------------------------------
