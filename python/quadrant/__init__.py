@@ -109,4 +109,4 @@ if not TYPE_CHECKING:  # for which a module with a __getattr__ has everything
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return __all__

@@ -117,7 +117,13 @@ class MethodAdapter:
         if not isinstance(answer, (Quantizable, Consumer, Unquantized)):
             wanted = "Quantizable(), Consumer(), Unquantized() or a bool"
             raise self._nonsense("check_eligibility", node, answer, wanted)
-        return answer.index, answer.reason if isinstance(answer, Unquantized) else ""
+        if not isinstance(answer, Unquantized):
+            return answer.index, ""
+        # Without a reason it is a pattern's, if that is why.
+        says_no = is_own(type(self._method), "check_eligibility") and not answer.reason
+        if says_no and not isinstance(self._context(hook, node).match(), Unquantized):
+            return answer.index, f"{self.name}.check_eligibility says no"
+        return answer.index, answer.reason
 
     def request(self, hook: _quadrant.Hook) -> None:
         node = self._node(hook)

@@ -92,6 +92,8 @@ def fitted(given: object, element: str, *, what: str, convert: bool | None) -> A
     if array.dtype.name == name:
         return array
     message = f"{what} is an array of {array.dtype.name}, and the model takes {name}"
+    if array.dtype.kind not in "biuf" and array.dtype.name not in _ELEMENTS:
+        raise Error(message, code="usage")
     if not convert:
         advice = "" if convert is None else "; convert_samples=True converts it"
         raise Error(message + advice, code="usage")

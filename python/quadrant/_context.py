@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import Any
 
@@ -73,6 +73,13 @@ class QuantizationTable:
         if value is None:
             return context._asked_of(Unquantized("absent"), operands)
         return context._asked_of(context._state(value), operands)
+
+    def __len__(self) -> int:
+        return len(self._context._parents().ops)
+
+    def __iter__(self) -> Iterator[QuantizationState]:
+        """Of the parents."""
+        return (self[index] for index in range(len(self)))
 
     def __setitem__(self, key: Key, state: QuantizationState) -> None:
         """In `rewriter`: marks a result as `Quantized`, with its type."""

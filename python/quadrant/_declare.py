@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,22 @@ OpType = type[Op] | str
 Dequantizer = Callable[[Op, "QuantizationContext"], Op | type[Op]]
 _Method = TypeVar("_Method", bound="type[QuantizationMethod]")
 _Function = TypeVar("_Function", bound=Dequantizer)
+
+
+@functools.cache
+def _slots_of(kind: type) -> tuple[str, ...]:
+    """Names of a class's slots, those of its bases first."""
+    names: list[str] = []
+    for base in reversed(kind.__mro__):
+        slots = base.__dict__.get("__slots__", ())
+        names += [slots] if isinstance(slots, str) else slots
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
+
+
+def _attributes_of(given: object) -> dict[str, Any]:
+    kind: Any = type(given)
+    slots = {name: getattr(given, name) for name in _slots_of(kind) if hasattr(given, name)}
+    return {**slots, **vars(given)}
 
 
 class QuantizationConstraint:
@@ -40,7 +57,16 @@ class QuantizationConstraint:
         return tuple(self._fields().items())
 
     def _fields(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "gain"}
+        return {name: value for name, value in _attributes_of(self).items() if name != "gain"}
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is type(self) and bool(self.check(other)))
+
+    def __hash__(self) -> int:
+        return hash(self.hash())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self._fields().items())})"
 
     def __str__(self) -> str:
         """For plans, in which it is found again by this; equal gains are decided by its order."""
@@ -64,7 +90,7 @@ class Quantization:
 
     def describe(self) -> str:
         """The options in one line, for plans."""
-        return " ".join(f"{name}={value}" for name, value in vars(self).items())
+        return " ".join(f"{name}={value}" for name, value in _attributes_of(self).items())
 
 
 class QuantizationMethod:

@@ -353,4 +353,7 @@ class Op:
         return hash(self._node.id)
 
     def __repr__(self) -> str:
-        return f"<quadrant.Op {self.kind} '{self.name}'>"
+        try:
+            return f"<quadrant.Op {self.kind} '{self.name}'>"
+        except Error:
+            return "<quadrant.Op of a hook that has returned>"

@@ -3,6 +3,7 @@
     PYTHONPATH=build/release/python .venv/bin/python tests/python/scheme_test.py
 """
 
+import dataclasses
 import gc
 import itertools
 import os
@@ -203,6 +204,40 @@ class DecisionTest(PackageTest):
         self.assertEqual(result.summary()["quantized_after"]["count"], 2)
         self.assertIn("fc1.weight", result.report().html)
         self.assertEqual(result.plan["schemes"], [{"name": "WeightOnlyChannelWise", "options": ""}])
+
+    def test_constraints_with_slots_differ(self):
+        @dataclasses.dataclass(slots=True, eq=False)
+        class Slotted(QuantizationConstraint):
+            number: int
+            gain: int = 1
+
+        self.assertEqual(str(Slotted(3)), "number=3")
+        self.assertEqual(Slotted(1), Slotted(1, gain=2))
+        self.assertEqual(hash(Form(1)), hash(Form(1)))
+        self.assertIn(Form(1), [Form(0), Form(1)])
+        self.assertEqual(repr(Form(2)), "Form(number=2)")
+        for different in (Slotted(2), Form(1), 1):
+            self.assertNotEqual(Slotted(1), different)
+            self.assertFalse(type(different) is Slotted and Slotted(1).check(different))
+
+    def test_why_eligibility_says_no(self):
+        class Never(Root):
+            def check_eligibility(self, node, context):
+                return False
+
+        result = quantize(two_layers(), scheme_of(constant=Never))
+        self.assertIn("Never.check_eligibility says no", result.explain("fc1.weight"))
+
+    def test_states_of_all_parents(self):
+        seen = []
+
+        class Looking(Asker):
+            def request(self, node, context):
+                seen.append((len(context.quantization_table), [type(state) for state in context.quantization_table], node))
+
+        quantize(two_layers(), scheme_of(constant=Root, matmul=requires_parents(AnyState, AnyState)(Looking)))
+        self.assertEqual({(count, len(states)) for count, states, _ in seen}, {(2, 2)})
+        self.assertEqual(repr(seen[0][2]), "<quadrant.Op of a hook that has returned>")
 
     def test_gains_are_those_of_constraints(self):
         def asking(*gains):
