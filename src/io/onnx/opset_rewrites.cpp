@@ -139,6 +139,9 @@ void convert_softmax(Graph& graph, NodeId node) {
     graph.set_attribute(node, "axis", std::int64_t{-1});
     return;
   }
+  if (ranked && (axis < -type->shape.rank() || axis > type->shape.rank())) {
+    impossible(fmt::format("axis {} of {} dimensions", axis, type->shape.rank()));
+  }
   const Value input = ref.operand(0);
   const ElementType element = type->element;
   const std::string name(graph.value_name({node}));

@@ -136,6 +136,10 @@ TEST_CASE("what cannot be converted, by name, and the graph is as it was") {
                           .message(5, int_attribute("count_include_pad", 1))
                           .message(5, int_attribute("ceil_mode", 1));
   CHECK(contains(refusal(pool, 18, 21), "padding"));
+  for (const std::int64_t axis : {std::int64_t{4}, std::int64_t{-4}, INT64_MIN}) {
+    const Fields softmax = node("Softmax", {"x"}, {"y"}).message(5, int_attribute("axis", axis));
+    CHECK(contains(refusal(softmax, 12, 13), "of 3 dimensions"));
+  }
   CHECK(refusal(pool, 19, 21).empty());
 }
 
