@@ -96,13 +96,12 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
   const auto groups = scheme.groups(real.shape, axes.channel,
                                     divided_axis(real.shape, axes.contracted, scheme.options()));
   if (groups) type = scheme.type_of(*groups, real);
-  const auto held = type ? type->uniform() : nullptr;
-  if (held == nullptr) return fail(ErrorCode::impossible, "there are no channels");
+  if (!type || !type->uniform()) return fail(ErrorCode::impossible, "there are no channels");
   if (!has_quantized_type(*type)) {
     return fail(ErrorCode::impossible,
                 fmt::format("no quantized type of this version of MLIR is {}", to_string(*type)));
   }
-  UniformType made = *held;
+  UniformType made = *type->uniform();
   const Shape shape = parameter_shape(real.shape, made.granularity);
   const std::int64_t count = shape.element_count().value_or(most_scales + 1);
   if (count > most_scales) {
