@@ -15,7 +15,6 @@
 
 #include "mlir_plugin/context_executor.hpp"
 #include "mlir_plugin/types.hpp"
-#include "support/large_pages.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -153,7 +152,6 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   if (size < resource_bytes || bit_width(codes.element()) < 8) {
     llvm::SmallVector<std::byte, 0> bytes;
     bytes.resize_for_overwrite(size);
-    prefer_large_pages(bytes);
     QUADRANT_CHECK(read_all(codes, bytes, type.getContext()));
     const std::size_t shown = is_splat(bytes, width) ? width : bytes.size();
     return mlir::DenseElementsAttr::getFromRawBuffer(type,
@@ -162,7 +160,6 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   mlir::AsmResourceBlob blob = mlir::HeapAsmResourceBlob::allocate(size, 64);
   const llvm::MutableArrayRef<char> room = blob.getMutableData();
   const auto bytes = std::as_writable_bytes(std::span(room.data(), room.size()));
-  prefer_large_pages(bytes);
   QUADRANT_CHECK(read_all(codes, bytes, type.getContext()));
   if (is_splat(bytes, width)) {
     return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.first(width)));
