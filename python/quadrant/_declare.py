@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,20 +22,17 @@ _Method = TypeVar("_Method", bound="type[QuantizationMethod]")
 _Function = TypeVar("_Function", bound=Dequantizer)
 
 
-@functools.cache
-def _slots_of(kind: type) -> tuple[str, ...]:
-    """Names of a class's slots, those of its bases first."""
-    names: list[str] = []
-    for base in reversed(kind.__mro__):
-        slots = base.__dict__.get("__slots__", ())
-        names += [slots] if isinstance(slots, str) else slots
-    return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
-
-
 def _attributes_of(given: object) -> dict[str, Any]:
-    kind: Any = type(given)
-    slots = {name: getattr(given, name) for name in _slots_of(kind) if hasattr(given, name)}
-    return {**slots, **vars(given)}
+    """Those in slots first, of bases before others."""
+    attributes: dict[str, Any] = {}
+    for base in reversed(type(given).__mro__):
+        slots = base.__dict__.get("__slots__", ())
+        for slot in [slots] if isinstance(slots, str) else slots:
+            is_private = slot.startswith("__") and not slot.endswith("__")
+            name = f"_{base.__name__.lstrip('_')}{slot}" if is_private else slot
+            if name not in ("__dict__", "__weakref__") and hasattr(given, name):
+                attributes[name] = getattr(given, name)
+    return {**attributes, **vars(given)}
 
 
 class QuantizationConstraint:

@@ -211,6 +211,14 @@ class DecisionTest(PackageTest):
             number: int
             gain: int = 1
 
+        class Private(QuantizationConstraint):
+            __slots__ = ("__number",)
+
+            def __init__(self, number):
+                self.__number = number
+
+        self.assertNotEqual(Private(1), Private(2))
+        self.assertEqual(Private(1), Private(1))
         self.assertEqual(str(Slotted(3)), "number=3")
         self.assertEqual(Slotted(1), Slotted(1, gain=2))
         self.assertEqual(hash(Form(1)), hash(Form(1)))
