@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <utility>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/resources.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "support/decibels.hpp"
@@ -26,11 +25,9 @@ void declare(CLI::App& command, BudgetOptions& options) {
                        const char* about) {
     command.add_option(name, value, about)->type_name(unit);
   };
-  command
-      .add_option("--target-size", options.target_size,
-                  "Largest size of the file, such as 20MB, within which the error is least: each "
-                  "weight gets 8 bits, 4 bits or floats")
-      ->type_name("SIZE");
+  add_value(command, "--target-size", options.target_size, "SIZE",
+            "Largest size of the file, such as 20MB, within which the error is least: each "
+            "weight gets 8 bits, 4 bits or floats");
   add("--target-bits", options.target_bits, "BITS",
       "The same as bits per weight, scales and zero points included");
   add("--min-sqnr", options.min_sqnr, "DB",
@@ -44,12 +41,10 @@ void declare(CLI::App& command, BudgetOptions& options) {
              "How a budget of size is spent: 'search' finds the best; for comparison, 'hull' (a "
              "price for a byte), 'lowest-error' (those weights first) or 'uniform'")
       ->capture_default_str();
-  command
-      .add_option("--budget-rounds", options.rounds,
-                  "With samples, how many times to measure the effect of each change of the "
-                  "choice, and choose again")
+  add_value(command, "--budget-rounds", options.rounds, "N",
+            "With samples, how many times to measure the effect of each change of the "
+            "choice, and choose again")
       ->check(whole_number(0, 100))
-      ->type_name("N")
       ->capture_default_str();
   declare_measuring(command, options);
 }

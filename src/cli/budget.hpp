@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/pipeline/optimize.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-class Option;
-}  // namespace CLI
 
 namespace quadrant::cli {
 

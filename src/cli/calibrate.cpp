@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -13,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/checkpoint_options.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
-#include "cli/decision.hpp"
 #include "cli/moments.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
@@ -192,33 +191,30 @@ Expected<SamplePart> parse_part(std::string_view text) {
 
 class Calibrate final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command =
-        app.add_subcommand("calibrate", "Run a model on samples and keep statistics of its values");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    cli::declare(*command, data_);
-    command
-        ->add_option(
-            "--part", part_,
-            "Only part I, counted from 1, of N equal parts of the samples: all parts merged, "
-            "in any order, give what one run gives")
-        ->type_name("I/N");
-    declare_threads(*command, threads_);
-    command->add_option("-o,--output", output_, "File to save the statistics in")
-        ->type_name("FILE");
-    command
-        ->add_option("--merge", merged_,
-                     "Earlier results to add, with samples or without. Repeatable; may be the file "
-                     "that is written")
-        ->type_name("FILE")
+  Calibrate()
+      : Command({.name = "calibrate",
+                 .about = "Run a model on samples and keep statistics of its values",
+                 .runs_models = true,
+                 .shares_work = true,
+                 .replaceable = "--merge"}) {}
+
+  void declare(CLI::App& command) override {
+    add_model(command, model_);
+    cli::declare(command, data_);
+    add_value(command, "--part", part_, "I/N",
+              "Only part I, counted from 1, of N equal parts of the samples: all parts merged, "
+              "in any order, give what one run gives");
+    declare_threads(command, threads_);
+    add_value(command, "-o,--output", output_, "FILE", "File to save the statistics in");
+    add_value(command, "--merge", merged_, "FILE",
+              "Earlier results to add, with samples or without. Repeatable; may be the file "
+              "that is written")
         ->allow_extra_args(false);
-    cli::declare(*command, moments_);
-    cli::declare(*command, keep_);
-    declare_runtime(*command, runtime_);
-    declare_json(*command, json_);
-    command->footer(
+    cli::declare(command, moments_);
+    cli::declare(command, keep_);
+    declare_runtime(command, runtime_);
+    declare_json(command, json_);
+    command.footer(
         "Examples:\n"
         "  quadrant calibrate model.onnx --data samples -o statistics.json\n"
         "  quadrant calibrate model.onnx --data more -o statistics.json --merge statistics.json\n"
@@ -226,13 +222,7 @@ class Calibrate final : public Command {
         "  quadrant calibrate model.onnx --data samples --part 2/8 -o part2.json\n"
         "  quadrant calibrate model.onnx --data samples --moments -o model.moments\n"
         "  quadrant calibrate model.onnx --data samples -o statistics.json --checkpoint 1000");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
-  [[nodiscard]] std::string_view replaceable() const noexcept override { return "--merge"; }
 
   Expected<void> run(Console& console) override {
     const bool has_samples = !data_.path.empty() || data_.random != 0;
@@ -305,7 +295,6 @@ class Calibrate final : public Command {
   std::string output_;
   std::vector<std::string> merged_;
   std::string runtime_ = std::string(runtime_names.front());
-  bool json_ = false;
 };
 
 }  // namespace

@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

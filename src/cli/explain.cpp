@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -11,7 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/plan_variants.hpp"
@@ -130,43 +129,35 @@ std::vector<ExplainedDifference> differences_from(const PreparedRun& subject, co
 
 class Explain final : public Command {
  public:
-  explicit Explain(const SchemeTable& schemes) : options_(schemes) {}
+  explicit Explain(const SchemeTable& schemes)
+      : Command({.name = "explain",
+                 .about = "Say why values are quantized or are not",
+                 .runs_models = true}),
+        options_(schemes) {}
 
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("explain", "Say why values are quantized or are not");
-    cli::declare(*command, options_);
+  void declare(CLI::App& command) override {
+    cli::declare(command, options_, json_);
     node_option_ =
-        command
-            ->add_option(
-                "NODE", node_,
-                "Node or value to explain in full; without it, a line for each weight and each "
-                "operation that could gain")
-            ->type_name("");
-    add_choice(*command, "--target", target_, kernels_targets(),
+        add_value(command, "NODE", node_, "",
+                  "Node or value to explain in full; without it, a line for each weight and each "
+                  "operation that could gain");
+    add_choice(command, "--target", target_, kernels_targets(),
                "With --scheme fake_quantize or qdq_fusion, which 'quadrant convert' runs: the "
                "runtime whose kernels compute on codes (default: openvino-cpu, tflite)");
-    declare_non_finite(*command, options_.non_finite);
-    command->add_flag("--all", all_, "A line for each value, and each operation that makes none");
+    declare_non_finite(command, options_.non_finite);
+    command.add_flag("--all", all_, "A line for each value, and each operation that makes none");
     plan_option_ =
-        command
-            ->add_option("--plan", plan_path_,
-                         "Explain a plan that 'quadrant plan -o' saved, not what would be decided")
-            ->type_name("FILE");
-    command
-        ->add_option("--against", against_,
-                     "Only what a saved plan decides differently, with the reasons of both")
-        ->type_name("FILE");
-    command->footer(
+        add_value(command, "--plan", plan_path_, "FILE",
+                  "Explain a plan that 'quadrant plan -o' saved, not what would be decided");
+    add_value(command, "--against", against_, "FILE",
+              "Only what a saved plan decides differently, with the reasons of both");
+    command.footer(
         "Examples:\n"
         "  quadrant explain model.onnx --scheme weight-only\n"
         "  quadrant explain model.onnx fc1.weight --scheme weight-only\n"
         "  quadrant explain model.onnx --scheme weight-only --exclude head --against plan.json\n"
         "  quadrant explain model.xml conv1 --scheme fake-quantize --target openvino-cpu");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_call());
@@ -205,7 +196,7 @@ class Explain final : public Command {
       explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
     }
     print(explanations, subject, console);
-    if (!options_.json) print_sums(values, explanations, subject, console);
+    if (!json_) print_sums(values, explanations, subject, console);
     return {};
   }
 
@@ -285,7 +276,7 @@ class Explain final : public Command {
 
   void print(const std::vector<ExplainedDifference>& differences, const PreparedRun& subject,
              Console& console) const {
-    if (options_.json) {
+    if (json_) {
       Json list = Json::array();
       for (const ExplainedDifference& difference : differences) {
         list.push_back({{"value", difference.after.value},
@@ -307,7 +298,7 @@ class Explain final : public Command {
 
   void print(const std::vector<Explanation>& explanations, const PreparedRun& subject,
              Console& console) const {
-    if (options_.json) {
+    if (json_) {
       Json list = Json::array();
       for (const Explanation& explanation : explanations) list.push_back(to_json(explanation));
       console.print_json(Json{{"model", options_.model},

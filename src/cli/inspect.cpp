@@ -1,7 +1,6 @@
 // quadrant inspect MODEL: what is in a model.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -9,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "io/onnx/names.hpp"
 #include "ir/two_bits.hpp"
 #include "quadrant/ir/number_format.hpp"
@@ -236,20 +235,16 @@ Json contents_json(const Graph& graph, const std::string& path, const Contents& 
 
 class Inspect final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("inspect", "Show what is in a model");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    CLI::Option* text =
-        command->add_flag("--text", text_, "Print the graph, one line a node, for bug reports");
-    declare_json(*command, json_);
-    text->excludes("--json");
-    command->footer("Example:\n  quadrant inspect model.onnx");
-    return command;
-  }
+  Inspect() : Command({.name = "inspect", .about = "Show what is in a model"}) {}
 
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
+  void declare(CLI::App& command) override {
+    add_model(command, model_);
+    CLI::Option* text =
+        command.add_flag("--text", text_, "Print the graph, one line a node, for bug reports");
+    declare_json(command, json_);
+    text->excludes("--json");
+    command.footer("Example:\n  quadrant inspect model.onnx");
+  }
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
@@ -279,7 +274,6 @@ class Inspect final : public Command {
  private:
   std::string model_;
   bool text_ = false;
-  bool json_ = false;
 };
 
 }  // namespace

@@ -2,15 +2,14 @@
 // recipes by name, what the interpreter computes, number formats, or what times are predicted with.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "cli/help.hpp"
 #include "cli/schemes.hpp"
-#include "cli/target_rules.hpp"
 #include "io/onnx/names.hpp"
+#include "pipeline/target_rules.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/number_format.hpp"
 #include "quadrant/recipe/documents.hpp"
@@ -213,25 +212,21 @@ Json schemes_json(const SchemeTable& schemes) {
 
 class List final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command =
-        app.add_subcommand("list", "Show the schemes, or the options and operations of one");
-    command
-        ->add_option(
-            "SCHEME", scheme_,
-            "Scheme to show; or 'presets', recipes that come with the program; or "
-            "'operations', those that the interpreter computes; or 'types', number formats for "
-            "weights; or 'hardware', what --gain "
-            "latency predicts with; or 'qdq_fusion' or 'fake_quantize', what 'convert' can have "
-            "computed on codes")
-        ->type_name("");
-    declare_json(*command, json_);
-    command->footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
-    return command;
-  }
+  List()
+      : Command({.name = "list",
+                 .about = "Show the schemes, or the options and operations of one",
+                 .reads_models = false}) {}
 
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool reads_models() const noexcept override { return false; }
+  void declare(CLI::App& command) override {
+    add_value(command, "SCHEME", scheme_, "",
+              "Scheme to show; or 'presets', recipes that come with the program; or "
+              "'operations', those that the interpreter computes; or 'types', number formats for "
+              "weights; or 'hardware', what --gain "
+              "latency predicts with; or 'qdq_fusion' or 'fake_quantize', what 'convert' can have "
+              "computed on codes");
+    declare_json(command, json_);
+    command.footer("Examples:\n  quadrant list weight-only\n  quadrant list operations");
+  }
 
   Expected<void> run(Console& console) override {
     const SchemeTable& schemes = console.context().all_schemes();
@@ -278,7 +273,6 @@ class List final : public Command {
   }
 
   std::string scheme_;
-  bool json_ = false;
 };
 
 }  // namespace

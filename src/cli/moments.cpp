@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "cli/arguments.hpp"
 #include "cli/runtimes.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/calibration/second_moments.hpp"
@@ -158,11 +158,9 @@ void declare(CLI::App& command, MomentsOptions& options) {
                                                "Find only their grids, on which runs on parts of "
                                                "the samples count, so that they can be merged")
                                      ->needs(moments);
-  command
-      .add_option("--grid", options.grid,
-                  "The grid to count on: a file of --grid-only, or of moments to add to (default: "
-                  "that of the merged files, or one that is found first)")
-      ->type_name("FILE")
+  add_value(command, "--grid", options.grid, "FILE",
+            "The grid to count on: a file of --grid-only, or of moments to add to (default: "
+            "that of the merged files, or one that is found first)")
       ->needs(moments)
       ->excludes(grid_only);
 }

@@ -5,14 +5,11 @@
 #include <vector>
 
 #include "cli/checkpoint_options.hpp"
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "cli/data_options.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

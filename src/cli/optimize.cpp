@@ -4,17 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/checkpoint_options.hpp"
-#include "cli/choices.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "cli/onnx_output.hpp"
 #include "cli/resources.hpp"
 #include "cli/schemes.hpp"
@@ -35,25 +33,24 @@ namespace {
 
 class Optimize final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "optimize", "Search for the static quantization that is accurate enough");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    command->add_option("-o,--output", output_, "Model to write")->required()->type_name("FILE");
-    command
-        ->add_option("--data", data_,
-                     "Samples to judge on (default: a part of --calibration, which nothing is then "
-                     "fitted on)")
-        ->type_name("PATH");
-    command
-        ->add_option("--labels", labels_,
-                     "The right classes, one for each row of scores: .txt with an integer a line, "
-                     ".npy or .npz")
-        ->type_name("FILE");
+  Optimize()
+      : Command({.name = "optimize",
+                 .about = "Search for the static quantization that is accurate enough",
+                 .runs_models = true,
+                 .shares_work = true,
+                 .replaceable = "MODEL"}) {}
+
+  void declare(CLI::App& command) override {
+    add_model(command, model_);
+    add_value(command, "-o,--output", output_, "FILE", "Model to write")->required();
+    add_value(command, "--data", data_, "PATH",
+              "Samples to judge on (default: a part of --calibration, which nothing is then "
+              "fitted on)");
+    add_value(command, "--labels", labels_, "FILE",
+              "The right classes, one for each row of scores: .txt with an integer a line, "
+              ".npy or .npz");
     const auto add = [&](const char* name, double& value, const char* unit, const char* about) {
-      return command->add_option(name, value, about)
+      return command.add_option(name, value, about)
           ->check(is_finite())
           ->type_name(unit)
           ->capture_default_str();
@@ -68,20 +65,18 @@ class Optimize final : public Command {
         "How many percent of the products may stay float, those that cost most; 0: nothing is "
         "excluded")
         ->check(percent);
-    command
-        ->add_option("--save-recipe", save_recipe_,
-                     "Save the result as a recipe: 'quantize' makes the same model with it")
-        ->type_name("FILE");
-    declare_for_attempts(*command, keep_);
-    cli::declare(*command, scope_);
-    declare_json(*command, json_);
-    declare_threads(*command, threads_);
-    schemes_.declare(*command);
+    add_value(command, "--save-recipe", save_recipe_, "FILE",
+              "Save the result as a recipe: 'quantize' makes the same model with it");
+    declare_for_attempts(command, keep_);
+    cli::declare(command, scope_);
+    declare_json(command, json_);
+    declare_threads(command, threads_);
+    schemes_.declare(command);
     // Encodings are of the model as it is, not of what optimizations make of it.
     for (const char* const name : {"--optimize", "--encodings"}) {
-      command->remove_option(command->get_option(name));
+      command.remove_option(command.get_option(name));
     }
-    command->footer(
+    command.footer(
         "Tries, until the accuracy is good enough: corrected biases; other encodings of "
         "activations and weights, unless they are given; equalized channels; with --kernels tflite "
         "16 bits; values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float; the "
@@ -89,14 +84,7 @@ class Optimize final : public Command {
         "Examples:\n"
         "  quadrant optimize model.onnx -o small.onnx --calibration samples --accept-sqnr 25\n"
         "  quadrant optimize model.onnx -o small.onnx --calibration samples --checkpoint");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
-
-  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
@@ -262,7 +250,6 @@ class Optimize final : public Command {
   double most_float_ = 25;
   std::string save_recipe_;
   unsigned threads_ = 0;
-  bool json_ = false;
   const SchemeEntry& scheme_ = **find_scheme("static_affine");
   Schemes schemes_{scheme_};
 };

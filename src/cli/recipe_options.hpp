@@ -4,13 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/schemes.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/tables.hpp"
@@ -16,17 +16,12 @@ namespace quadrant::cli {
 namespace fs = std::filesystem;
 
 void declare(CLI::App& command, ReportOptions& options) {
-  command
-      .add_option("--report", options.report,
-                  "Save a page about the decision and its reasons, for a browser")
-      ->type_name("FILE");
-  command
-      .add_option("--sensitivity", options.sensitivity,
-                  "For --report: what 'quadrant sensitivity --cache' measured on this model")
-      ->type_name("FILE");
-  command
-      .add_option("--dot", options.dot, "Save a picture of the decision, in Graphviz's language")
-      ->type_name("FILE");
+  add_value(command, "--report", options.report, "FILE",
+            "Save a page about the decision and its reasons, for a browser");
+  add_value(command, "--sensitivity", options.sensitivity, "FILE",
+            "For --report: what 'quadrant sensitivity --cache' measured on this model");
+  add_value(command, "--dot", options.dot, "FILE",
+            "Save a picture of the decision, in Graphviz's language");
 }
 
 Expected<void> check(const ReportOptions& options) {

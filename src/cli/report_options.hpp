@@ -7,14 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/report/html_report.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

@@ -142,7 +142,7 @@ std::vector<std::unique_ptr<Command>> make_commands(const SchemeTable& schemes) 
 ExitCode run_one(const CLI::App& declared, Command& command, Console& console) {
   if (command.wants_json()) console.use_json();
   Ranks* const ranks = console.context().ranks;
-  const bool is_shared = ranks != nullptr && command.shares_work();
+  const bool is_shared = ranks != nullptr && command.outline().shares_work;
   if (!is_shared) {
     console.context().ranks = nullptr;
     if (!is_first(ranks)) return ExitCode::done;
@@ -153,8 +153,8 @@ ExitCode run_one(const CLI::App& declared, Command& command, Console& console) {
   bool have_agreed = false;
   const auto work = [&]() -> Expected<void> {
     QUADRANT_CHECK(check_sample_options(declared));
-    if (command.runs_models()) QUADRANT_CHECK(use_run_memory(console));
-    QUADRANT_CHECK(announce_files(declared, command.replaceable(), console.files()));
+    if (command.outline().runs_models) QUADRANT_CHECK(use_run_memory(console));
+    QUADRANT_CHECK(announce_files(declared, command.outline().replaceable, console.files()));
     if (is_shared) QUADRANT_CHECK(check_same_files(declared, *ranks));
     QUADRANT_CHECK(command.run(console));
     QUADRANT_CHECK(console.flush());
@@ -191,13 +191,15 @@ Expected<DeclaredCommands> declare_commands(CLI::App& app, Console& console) {
   DeclaredCommands commands;
   try {
     for (std::unique_ptr<Command>& command : make_commands(console.context().all_schemes())) {
-      CLI::App* declared = command->declare(app);
-      if (command->reads_models()) {
+      const Command::Outline& outline = command->outline();
+      CLI::App* const declared = app.add_subcommand(outline.name, outline.about);
+      command->declare(*declared);
+      if (outline.reads_models) {
         declared->add_flag("--follow-links", console.context().follow_links,
                            "Read a model's data through symbolic links to anywhere, not only into "
                            "its folder or, where the model is a link itself, that of its file");
       }
-      if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
+      if (outline.runs_models) declare_run_memory(*declared, console.run_memory);
       declare_sample_options(*declared, console);
       declare_plugins(*declared);
       commands.emplace_back(declared, std::move(command));

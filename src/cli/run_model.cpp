@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -14,9 +13,9 @@
 
 #include "calibration/located.hpp"
 #include "calibration/sample_loop.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
-#include "cli/decision.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
 #include "quadrant/calibration/data_set.hpp"
@@ -81,38 +80,32 @@ TensorType common(const TensorType& a, const TensorType& b) {
 
 class Run final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("run", "Run a model on samples and write what it gives");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    cli::declare(*command, data_);
-    declare_threads(*command, threads_);
-    command
-        ->add_option("-o,--output", folder_,
-                     "Folder to write to: a .npz for each sample, called after it, with an array "
-                     "for each output. Files that are there are replaced")
-        ->required()
-        ->type_name("DIR");
-    command
-        ->add_option("--outputs", wanted_,
-                     "Values to write instead of the model's outputs, inner ones too: by their own "
-                     "names, not those of the operations that make them")
+  Run()
+      : Command({.name = "run",
+                 .about = "Run a model on samples and write what it gives",
+                 .runs_models = true}) {}
+
+  void declare(CLI::App& command) override {
+    add_model(command, model_);
+    cli::declare(command, data_);
+    declare_threads(command, threads_);
+    add_value(command, "-o,--output", folder_, "DIR",
+              "Folder to write to: a .npz for each sample, called after it, with an array "
+              "for each output. Files that are there are replaced")
+        ->required();
+    add_value(command, "--outputs", wanted_, "NAME,...",
+              "Values to write instead of the model's outputs, inner ones too: by their own "
+              "names, not those of the operations that make them")
         ->delimiter(',')
-        ->allow_extra_args(false)
-        ->type_name("NAME,...");
-    command->add_flag("--compress", compress_, "Deflate the arrays");
-    declare_runtime(*command, runtime_);
-    declare_json(*command, json_);
-    command->footer(
+        ->allow_extra_args(false);
+    command.add_flag("--compress", compress_, "Deflate the arrays");
+    declare_runtime(command, runtime_);
+    declare_json(command, json_);
+    command.footer(
         "Examples:\n"
         "  quadrant run model.onnx --data samples -o results\n"
         "  quadrant run model.onnx --random 8 -o results --outputs hidden,logits");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
@@ -221,7 +214,6 @@ class Run final : public Command {
   std::vector<std::string> wanted_;
   bool compress_ = false;
   std::string runtime_ = std::string(runtime_names.front());
-  bool json_ = false;
 };
 
 }  // namespace

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
+#include "cli/cli11.hpp"
 
 namespace quadrant::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/target_rules.hpp"
+#include "pipeline/target_rules.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/report/tables.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 namespace {
 
 TargetScheme explicit_quantization_rules() {
@@ -79,4 +79,4 @@ Json to_json(const TargetScheme& scheme) {
   return {{"scheme", scheme.name}, {"targets", std::move(targets)}};
 }
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "cli/budget.hpp"
+#include "quadrant/pipeline/optimize.hpp"
 #include "report/json.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
 /// Some lines: size, forms, errors, and how far the best may be.
 [[nodiscard]] std::string to_string(const BudgetDecision& decided);
@@ -16,4 +16,4 @@ namespace quadrant::cli {
 /// `31.20 dB`, or `exact`.
 [[nodiscard]] std::string print_decibels(double error);
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/console.hpp"
+#include "report/json.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
 struct TargetRules {
   std::string target;
@@ -32,4 +32,4 @@ struct TargetScheme {
 [[nodiscard]] std::string print(const TargetScheme& scheme);
 [[nodiscard]] Json to_json(const TargetScheme& scheme);
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

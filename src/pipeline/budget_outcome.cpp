@@ -1,24 +1,17 @@
-#include "cli/budget_outcome.hpp"
+#include "pipeline/budget_outcome.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "report/form_counter.hpp"
 #include "report/terminal_text.hpp"
+#include "support/counted.hpp"
 #include "support/decibels.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 namespace {
-
-// JSON has no infinity.
-Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-std::string count_of(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 std::string print_unused(const BudgetOutcome& outcome) {
   std::string text = fmt::format(": {:.2f} % of the budget is left", 100 * outcome.unused);
@@ -28,7 +21,7 @@ std::string print_unused(const BudgetOutcome& outcome) {
   return text + (outcome.refused_upgrades == 0
                      ? "; no single change that would be better fits into it"
                      : fmt::format("; {} would fit and lower no error",
-                                   count_of(outcome.refused_upgrades, "single change")));
+                                   counted(outcome.refused_upgrades, "single change")));
 }
 
 }  // namespace
@@ -78,12 +71,12 @@ Json to_json(const BudgetDecision& decided) {
           {"unused", outcome.unused},
           {"refused_upgrades", outcome.refused_upgrades},
           {"predicted_error", outcome.predicted},
-          {"bound", outcome.bound ? Json(*outcome.bound) : Json(nullptr)},
-          {"output_error", number_or_null(outcome.figures.output_error)},
-          {"weight_error", number_or_null(outcome.figures.weight_error)},
-          {"worst_weight", number_or_null(outcome.figures.worst_weight)},
+          {"bound", or_null(outcome.bound)},
+          {"output_error", outcome.figures.output_error},
+          {"weight_error", outcome.figures.weight_error},
+          {"worst_weight", outcome.figures.worst_weight},
           {"plans_measured", outcome.plans_measured},
           {"weights", std::move(weights)}};
 }
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0
