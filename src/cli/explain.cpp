@@ -4,128 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
-#include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/plan_variants.hpp"
 #include "cli/typed_keys.hpp"
+#include "pipeline/explain_run.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/optimize.hpp"
-#include "quadrant/report/summary.hpp"
 #include "quadrant/report/tables.hpp"
 #include "recipe/node_names.hpp"
 #include "report/terminal_text.hpp"
-#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
-
-bool may_consume(const Registry& registry, std::string_view kind) {
-  for (std::uint32_t i = 0; i < registry.scheme_count(); ++i) {
-    const QuantizationMethod* const method = registry.find(kind, i);
-    if (method != nullptr && method->eligible_state() == State::Consumer) return true;
-  }
-  return false;
-}
-
-// What a user asks about first: each weight, the largest first, then each operation that would
-// gain, in the order in which they are computed.
-std::vector<Explanation> of_interest(const PreparedRun& subject, const Analysis& analysis) {
-  std::vector<std::pair<std::uint64_t, Explanation>> weights;
-  std::vector<Explanation> consumers;
-  for (Explanation& explanation : explain_all(subject.graph, subject.registry, analysis)) {
-    const Value value = subject.graph.find_value(explanation.value);
-    if (value.is_absent()) continue;
-    const Constant* constant = subject.graph.constant(value.node);
-    if (constant != nullptr && is_float(subject.graph.type(value).element)) {
-      weights.emplace_back(constant->byte_size(), std::move(explanation));
-    } else if (may_consume(subject.registry, explanation.kind)) {
-      consumers.push_back(std::move(explanation));
-    }
-  }
-  std::ranges::sort(weights, [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second.value < b.second.value;
-  });
-  std::vector<Explanation> result;
-  result.reserve(weights.size() + consumers.size());
-  for (auto& [bytes, explanation] : weights) result.push_back(std::move(explanation));
-  std::ranges::move(consumers, std::back_inserter(result));
-  return result;
-}
-
-// Of a scheme that is for a target: what it could compute on codes.
-std::vector<Explanation> of_computations(const PreparedRun& subject, const Analysis& analysis) {
-  std::vector<Explanation> all = explain_all(subject.graph, subject.registry, analysis);
-  std::vector<Explanation> result;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (is_computation(subject.graph.ref(analysis.order[i]))) result.push_back(std::move(all[i]));
-  }
-  return result;
-}
-
-// What a plan says of a value, where it cannot be followed: what it gained, but not why.
-Explanation as_planned(const Explanation& now, const PlannedValue* planned, bool with_scheme) {
-  Explanation result;
-  result.value = now.value;
-  result.node = now.node;
-  result.kind = now.kind;
-  result.reason = "the plan leaves it in float";
-  if (planned != nullptr) {
-    result.state = State::ToQuantize;
-    result.reason = fmt::format("{}{}, gain {}", with_scheme ? planned->scheme + ' ' : "",
-                                planned->constraint, planned->gain.amount());
-  }
-  return result;
-}
-
-// Whether it knows nothing of this one.
-bool is_of_other_model(const Plan& plan, const Graph& graph) {
-  return !plan.values.empty() && std::ranges::all_of(plan.values, [&](const PlannedValue& planned) {
-    return graph.find_value(planned.value).is_absent();
-  });
-}
-
-// The same as `explain_differences` for a plan of which there is no analysis. What was selected by
-// the same scheme in the same form is no difference.
-std::vector<ExplainedDifference> differences_from(const PreparedRun& subject, const Plan& plan,
-                                                  const Analysis& analysis) {
-  const auto by_name = [](const Plan& from) {
-    std::unordered_map<std::string_view, const PlannedValue*> found;
-    for (const PlannedValue& value : from.values) found.emplace(value.value, &value);
-    return found;
-  };
-  // Forms of other schemes may print alike.
-  const bool with_scheme = !std::ranges::equal(plan.schemes, analysis.plan.schemes, {},
-                                               &PlannedScheme::name, &PlannedScheme::name);
-  const auto before = by_name(plan);
-  const auto after = by_name(analysis.plan);
-  std::vector<ExplainedDifference> result;
-  for (Explanation& now : explain_all(subject.graph, subject.registry, analysis)) {
-    const auto was = before.find(now.value);
-    const auto is = after.find(now.value);
-    const PlannedValue* const planned = was == before.end() ? nullptr : was->second;
-    const PlannedValue* const selected = is == after.end() ? nullptr : is->second;
-    if (planned == nullptr && selected == nullptr) continue;
-    const bool is_same = planned != nullptr && selected != nullptr &&
-                         planned->scheme == selected->scheme &&
-                         planned->constraint == selected->constraint;
-    if (is_same) continue;
-    Explanation before_now = as_planned(now, planned, with_scheme);
-    // Where several run, the reason has it.
-    if (with_scheme && selected != nullptr && subject.registry.scheme_count() == 1) {
-      now.reason = fmt::format("{} {}", selected->scheme, now.reason);
-    }
-    result.push_back({std::move(before_now), std::move(now)});
-  }
-  return result;
-}
 
 class Explain final : public Command {
  public:
@@ -181,7 +77,7 @@ class Explain final : public Command {
     }
     QUADRANT_TRY(const Analysis analysis, subject.decide(plan ? &*plan : nullptr));
     if (against) {
-      QUADRANT_TRY(const auto found, differences(subject, analysis, *against, console));
+      QUADRANT_TRY(const auto found, differences_from(subject, analysis, *against, against_));
       print(found, subject, console);
       return {};
     }
@@ -193,7 +89,8 @@ class Explain final : public Command {
     if (all_) {
       explanations = explain_values(subject.graph, subject.registry, analysis);
     } else if (node_.empty()) {
-      explanations = target ? of_computations(subject, analysis) : of_interest(subject, analysis);
+      explanations =
+          target ? explain_computations(subject, analysis) : explain_of_interest(subject, analysis);
     }
     print(explanations, subject, console);
     if (!json_) print_sums(values, explanations, subject, console);
@@ -246,32 +143,6 @@ class Explain final : public Command {
                               scheme_of(*target)));
     }
     return {};
-  }
-
-  // The plan is followed as it was made: whatever these options exclude.
-  [[nodiscard]] Expected<std::vector<ExplainedDifference>> differences(const PreparedRun& subject,
-                                                                       const Analysis& analysis,
-                                                                       const Plan& plan,
-                                                                       Console& console) const {
-    QuantizeOptions engine = subject.engine_options();
-    engine.vetoes.clear();
-    engine.value_vetoes.clear();
-    engine.plan = &plan;
-    if (is_of_other_model(plan, subject.graph)) {
-      return fail(ErrorCode::impossible,
-                  fmt::format("the model has none of the plan's values, such as '{}': this plan is "
-                              "of another model",
-                              plan.values.front().value),
-                  {.file = against_});
-    }
-    const auto followed = analyze(subject.graph, subject.registry, engine);
-    if (followed) return explain_differences(subject.graph, *followed, analysis);
-    console.report({Severity::note,
-                    fmt::format("it cannot be followed with these options, so that its own reasons "
-                                "are not known: {}",
-                                to_string(followed.error())),
-                    {.file = against_}});
-    return differences_from(subject, plan, analysis);
   }
 
   void print(const std::vector<ExplainedDifference>& differences, const PreparedRun& subject,

@@ -1,12 +1,9 @@
 #include "pipeline/target_rules.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
 
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
-#include "quadrant/report/tables.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -50,19 +47,6 @@ std::optional<TargetScheme> find_target_scheme(std::string_view name) {
   if (plain == fusion_scheme) return explicit_quantization_rules();
   if (plain == low_precision_scheme) return fake_quantize_rules();
   return std::nullopt;
-}
-
-std::string print(const TargetScheme& scheme) {
-  std::string text = fmt::format("{}: {}: for 'quadrant convert'\n", scheme.name, scheme.summary);
-  for (const TargetRules& rules : scheme.targets) {
-    std::vector<Table::Column> columns;
-    columns.reserve(scheme.columns.size());
-    for (const std::string& column : scheme.columns) columns.push_back({column});
-    Table table(std::move(columns));
-    for (const auto& row : rules.rows) table.add(row);
-    text += fmt::format("\nFor --target {}:\n{}", rules.target, table.print());
-  }
-  return text;
 }
 
 Json to_json(const TargetScheme& scheme) {

@@ -1,5 +1,4 @@
-// What the kernels of targets compute on codes, as tables: `quadrant list qdq_fusion`, and
-// `fake_quantize`.
+// What the kernels of targets compute on codes, as tables: of `qdq_fusion` and `fake_quantize`.
 #pragma once
 
 #include <optional>
@@ -16,7 +15,7 @@ struct TargetRules {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// The tables of a scheme that `convert --target` runs.
+/// The tables of a scheme that runs for targets.
 struct TargetScheme {
   std::string_view name;
   std::string_view summary;
@@ -29,7 +28,6 @@ struct TargetScheme {
 /// Empty for another name; `-` counts as `_`.
 [[nodiscard]] std::optional<TargetScheme> find_target_scheme(std::string_view name);
 
-[[nodiscard]] std::string print(const TargetScheme& scheme);
 [[nodiscard]] Json to_json(const TargetScheme& scheme);
 
 }  // namespace quadrant::inline v0
