@@ -105,8 +105,7 @@ class Convert final : public Command {
     QUADRANT_TRY(
         WrittenModel written,
         write_model(lowered.graph, output_,
-                    {.qoperators = to.target == KernelsTarget(FusionTarget::onnx_qoperator)},
-                    console.context()));
+                    {.qoperators = to.target == KernelsTarget::onnx_qoperator}, console.context()));
     if (!is_first(console.context().ranks)) return {};
     // What the user can do something about comes first.
     remarks.insert(remarks.end(), lowered.remarks.begin(), lowered.remarks.end());
@@ -146,7 +145,7 @@ class Convert final : public Command {
       console.print_json({{"model", options_.model},
                           {"output", output_},
                           {"bytes", written.bytes},
-                          {"target", target ? Json(name_of(*target)) : Json(nullptr)},
+                          {"target", target ? Json(to_string(*target)) : Json(nullptr)},
                           {"fused", fused ? to_json(*fused) : Json(nullptr)},
                           {"summary", written.summary},
                           {"remarks", written.remarks}});
@@ -162,7 +161,7 @@ class Convert final : public Command {
         console.print(fmt::format("  and {} more: --json has all\n\n", left - most));
       }
       console.print(fmt::format("  {} of {} operations compute on codes, for {}", report.on_codes,
-                                report.operations.size(), target ? name_of(*target) : ""));
+                                report.operations.size(), target ? to_string(*target) : ""));
       if (report.requantized > 0) {
         console.print(fmt::format(
             "; {}", report.requantized == 1

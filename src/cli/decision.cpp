@@ -123,7 +123,7 @@ Expected<PreparedRun> prepare(const DecisionOptions& options, Console& console) 
   return quadrant::prepare(std::move(checked), std::move(graph), context);
 }
 
-Expected<PreparedRun> prepare_for(const KernelsTarget& target, const DecisionOptions& options,
+Expected<PreparedRun> prepare_for(KernelsTarget target, const DecisionOptions& options,
                                   Console& console) {
   console.use_threads(options.threads);
   NamedRecipe meant;

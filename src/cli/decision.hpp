@@ -56,7 +56,7 @@ void declare_save_recipe(CLI::App& command, DecisionOptions& options);
 
 /// The same for the scheme of `target`, which decides as in `convert --target`: on a model that is
 /// made of the one that was read, by what is worth most there, unless the options say otherwise.
-[[nodiscard]] Expected<PreparedRun> prepare_for(const KernelsTarget& target,
+[[nodiscard]] Expected<PreparedRun> prepare_for(KernelsTarget target,
                                                 const DecisionOptions& options, Console& console);
 
 /// Adds the file of --save-recipe, if there is to be one.

@@ -230,7 +230,7 @@ class Quantize final : public Command {
                     {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
                     {"rounding", rounding != nullptr ? to_json(*rounding) : Json(nullptr)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
-                    {"budget", decided ? cli::to_json(decided->decision) : Json(nullptr)}};
+                    {"budget", decided ? to_json(decided->decision) : Json(nullptr)}};
       add_files(document, side_);
       console.print_json(std::move(document));
       return;
@@ -238,7 +238,7 @@ class Quantize final : public Command {
     console.print(to_string(summary));
     if (!rules.empty()) console.print('\n' + print_rules(rules));
     if (sums && !sums->remark.empty()) console.print(fmt::format("\n  {}\n", sums->remark));
-    if (decided) console.print('\n' + cli::to_string(decided->decision));
+    if (decided) console.print('\n' + to_string(decided->decision));
     if (!written) {
       const std::string files = print_files(side_);
       console.print(fmt::format("\n  dry run: {} is written\n{}",

@@ -13,9 +13,9 @@ TargetScheme explicit_quantization_rules() {
                       "Operations between dequantize and quantize compute on codes",
                       {"operation", "becomes", "codes", "parameters"},
                       {}};
-  for (const FusionTarget target : fusion_targets) {
+  for (const KernelsTarget target : fusion_targets) {
     TargetRules& rules = scheme.targets.emplace_back();
-    rules.target = name_of(target);
+    rules.target = to_string(target);
     for (const FusionRuleText& rule : describe_rules(target)) {
       rules.rows.push_back({rule.kind, rule.operation, rule.storages, rule.parameters});
     }
@@ -28,9 +28,9 @@ TargetScheme fake_quantize_rules() {
                       "Simulated quantization (fake_quantize) becomes operations on codes",
                       {"operation", "data", "weight", "scales of data", "result"},
                       {}};
-  for (const LowPrecisionTarget target : low_precision_targets) {
+  for (const KernelsTarget target : low_precision_targets) {
     TargetRules& rules = scheme.targets.emplace_back();
-    rules.target = name_of(target);
+    rules.target = to_string(target);
     for (const LowPrecisionRuleText& rule : describe_low_precision(target)) {
       rules.rows.push_back({rule.kind, rule.data, rule.weight, rule.granularity, rule.result});
     }

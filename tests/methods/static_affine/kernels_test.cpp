@@ -13,13 +13,13 @@ namespace {
 
 StaticAffineOptions for_openvino() {
   StaticAffineOptions options;
-  options.kernels = AffineKernels::openvino;
+  options.kernels = KernelsTarget::openvino;
   return options;
 }
 
 StaticAffineOptions for_tflite(int bits) {
   StaticAffineOptions options;
-  options.kernels = AffineKernels::tflite;
+  options.kernels = KernelsTarget::tflite;
   options.activations.bits = bits;
   return options;
 }
