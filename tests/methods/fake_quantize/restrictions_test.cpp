@@ -250,7 +250,6 @@ TEST_CASE("each target's table names types for each port") {
   CHECK(describe_low_precision(KernelsTarget::openvino_cpu).front().data == "u8");
   CHECK(describe_low_precision(KernelsTarget::openvino_gpu).front().data == "i8, u8");
   CHECK(describe_low_precision(KernelsTarget::openvino_generic).front().weight == "i8, u8, i4, u4");
-  CHECK(!parse_kernels_target("tpu"));
 
   // Types that a port does not take: data of i8 on the CPU, weights of u8 everywhere but generic.
   constexpr std::string_view text = R"(
@@ -286,3 +285,21 @@ TEST_CASE("a gain model says where low precision does not pay") {
   CHECK(result.fused_back == 1);
   CHECK(kinds_of(result.graph) == "dequantize, fake_quantize, matmul");
 }
+
+TEST_CASE("targets of other schemes are refused") {
+  const auto lowered = quantize_simulated(Graph(), {.target = KernelsTarget::tflite});
+  REQUIRE(!lowered);
+  CHECK(lowered.error().code == ErrorCode::usage);
+  CHECK(lowered.error().message ==
+        "fake_quantize is for the kernels of OpenVINO's devices, not of tflite");
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_CASE("names of 0.1 mean the same") {
+  CHECK(LowPrecisionTarget::gpu == KernelsTarget::openvino_gpu);
+  CHECK(parse_low_precision_target("generic") == KernelsTarget::openvino_generic);
+  CHECK(!parse_low_precision_target("tflite"));
+  CHECK(lower_fake_quantize(Graph(), {.target = LowPrecisionTarget::cpu}));
+}
+#pragma GCC diagnostic pop

@@ -238,3 +238,19 @@ TEST_CASE("the browsers' rules are narrower") {
               {"dequantize", "onnx.HardSwish", "quantize"}}},
             KernelsTarget::webnn);
 }
+
+TEST_CASE("targets of other schemes are refused") {
+  const auto fused = quantize_qdq(Graph(), {.target = KernelsTarget::openvino_cpu});
+  REQUIRE(!fused);
+  CHECK(fused.error().code == ErrorCode::usage);
+  CHECK(fused.error().message ==
+        "qdq_fusion has no kernels of openvino-cpu to fuse operations for");
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_CASE("names of 0.1 mean the same") {
+  CHECK(parse_fusion_target("webnn") == KernelsTarget::webnn);
+  CHECK(fuse_qdq(Graph(), {.target = FusionTarget::onnx_qoperator}));
+}
+#pragma GCC diagnostic pop
