@@ -106,7 +106,7 @@ class Compare final : public Command {
       console.print_json({{"first", first_},
                           {"second", second_},
                           {"comparison", quadrant::to_json(comparison)},
-                          {"report", path_json(report_)}});
+                          {"report", text_or_null(report_)}});
       return;
     }
     console.print(to_string(comparison));

@@ -23,19 +23,6 @@
 namespace quadrant::cli {
 namespace {
 
-Json to_json(const ComputationReport& report) {
-  Json operations = Json::array();
-  for (const Computation& row : report.operations) {
-    operations.push_back({{"name", row.name},
-                          {"operation", row.kind},
-                          {"on_codes", row.on_codes},
-                          {"reason", row.reason}});
-  }
-  return {{"on_codes", report.on_codes},
-          {"requantized", report.requantized},
-          {"operations", std::move(operations)}};
-}
-
 // Where nothing is quantized: why not, of each weight.
 void remark_on_nothing(const Summary& summary, std::vector<std::string>& remarks) {
   remarks.push_back(summary.given.count == 0

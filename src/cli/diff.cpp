@@ -12,9 +12,7 @@ namespace quadrant::cli {
 namespace {
 
 Json differences_json(const std::vector<PlanDifference>& differences) {
-  const auto side = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);  // not there
-  };
+  const auto side = [](const std::string& text) { return text_or_null(text); };
   Json list = Json::array();
   for (const PlanDifference& difference : differences) {
     list.push_back({{"what", difference.what},

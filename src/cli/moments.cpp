@@ -120,12 +120,11 @@ class Moments {
       for (const LeftAlone& each : kept_.left) {
         left.push_back({{"weight", each.name}, {"reason", each.reason}});
       }
-      console_.print_json(
-          Json{{"model", call_.model},
-               {"output", call_.output.empty() ? Json(nullptr) : Json(call_.output)},
-               {"samples", kept_.samples},
-               {"weights", std::move(weights)},
-               {"left", std::move(left)}});
+      console_.print_json(Json{{"model", call_.model},
+                               {"output", text_or_null(call_.output)},
+                               {"samples", kept_.samples},
+                               {"weights", std::move(weights)},
+                               {"left", std::move(left)}});
       return;
     }
     console_.print(fmt::format("{}\n  {}\n", table.print(), counted(kept_.samples, "sample")));

@@ -60,11 +60,9 @@ std::string print_files(const ReportOptions& options) {
   return text;
 }
 
-Json path_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
-
 void add_files(Json& document, const ReportOptions& options) {
-  document["report"] = path_json(options.report);
-  document["dot"] = path_json(options.dot);
+  document["report"] = text_or_null(options.report);
+  document["dot"] = text_or_null(options.dot);
 }
 
 }  // namespace quadrant::cli

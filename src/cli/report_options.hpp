@@ -38,8 +38,6 @@ void declare(CLI::App& command, ReportOptions& options);
 
 /// `  report in FILE` for each file.
 [[nodiscard]] std::string print_files(const ReportOptions& options);
-/// A path for --json; null: empty.
-[[nodiscard]] Json path_json(const std::string& path);
 /// The paths for --json, null where there is none.
 void add_files(Json& document, const ReportOptions& options);
 

@@ -35,6 +35,7 @@ template <class T>
 
 [[nodiscard]] Json to_json(const Summary& summary);
 [[nodiscard]] Json to_json(const Explanation& explanation);
+[[nodiscard]] Json to_json(const ComputationReport& report);
 /// `sqnr_db` is null where there is no noise, or no signal: `exact` tells them apart.
 [[nodiscard]] Json to_json(const Comparison& comparison);
 /// The outputs as in a Comparison.
