@@ -52,7 +52,7 @@ void declare(CLI::App& command, BudgetOptions& options) {
 Expected<void> check_no_budget(const BudgetOptions& options) {
   const BudgetOptions defaults;
   std::string_view name;
-  if (options.has_data()) name = options.data.path.empty() ? "--random" : "--data";
+  if (options.data.is_given()) name = options.data.path.empty() ? "--random" : "--data";
   if (options.rule != defaults.rule) name = "--budget-rule";
   if (options.rounds != defaults.rounds) name = "--budget-rounds";
   if (options.measure != defaults.measure) name = "--measure";
@@ -75,7 +75,7 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
   if (options.min_sqnr && options.max_error) {
     return refuse("--min-sqnr and --max-error are two limits of the same: give one");
   }
-  if (options.min_sqnr && !options.has_data()) {
+  if (options.min_sqnr && !options.data.is_given()) {
     return refuse(
         "--min-sqnr is measured at the outputs: give samples (--data, --random), or ask for "
         "--min-weight-sqnr");
@@ -108,7 +108,7 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
                                 is_decibels ? "of decibels from -3000 to 3000" : "above zero"));
     }
   }
-  if (options.has_data()) QUADRANT_CHECK(check(options.data));
+  if (options.data.is_given()) QUADRANT_CHECK(check(options.data));
   return budget;
 }
 
@@ -179,7 +179,7 @@ Expected<BudgetMeasuring> measuring(const BudgetOptions& options, const OnnxWrit
                   .rounds = options.rounds,
                   .format = format,
                   .path = path};
-  if (options.has_data()) {
+  if (options.data.is_given()) {
     QUADRANT_TRY(made.data, open_data(options.data, run.graph, console));
     made.options.data = made.data.get();
   }

@@ -26,7 +26,6 @@ struct BudgetOptions {
   int rounds = 3;
   DataOptions data;
 
-  [[nodiscard]] bool has_data() const noexcept { return !data.path.empty() || data.random != 0; }
   [[nodiscard]] bool is_given() const noexcept {
     return !target_size.empty() || target_bits || min_sqnr || min_weight_sqnr || max_error;
   }

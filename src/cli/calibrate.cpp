@@ -84,20 +84,21 @@ class Calibrate final : public Command {
   }
 
   Expected<void> run(Console& console) override {
-    const bool has_samples = !data_.path.empty() || data_.random != 0;
-    if (!has_samples && (merged_.empty() || keep_.every != 0)) QUADRANT_CHECK(check(data_));
+    if (!data_.is_given() && (merged_.empty() || keep_.every != 0)) QUADRANT_CHECK(check(data_));
     QUADRANT_TRY(const SamplePart part, parse_part(part_));
     console.use_threads(threads_);
-    if (moments_.moments) {
-      return run_moments(moments_, {model_, runtime_, data_, part, keep_, merged_, output_, json_},
-                         console);
-    }
     QUADRANT_TRY(const auto runtime, make_runtime(runtime_, console));
     QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
     QUADRANT_TRY(const std::uint64_t hash,
                  in_file(model_hash(graph, console.context().executor), model_));
+    if (moments_.moments) {
+      return run_moments(
+          moments_,
+          {model_, graph, hash, runtime_, *runtime, data_, part, keep_, merged_, output_, json_},
+          console);
+    }
     QUADRANT_TRY(MergedStatistics merged, MergedStatistics::read(graph, hash, merged_));
-    if (has_samples) {
+    if (data_.is_given()) {
       QUADRANT_TRY(const StatisticsTable gathered, gather(graph, merged, *runtime, part, console));
       merged.add(gathered, console.context());
     }
@@ -133,7 +134,7 @@ class Calibrate final : public Command {
       return;
     }
     console.print(fmt::format("{}\n  {}\n", to_string(rows), counted(table.samples, "sample")));
-    if (!output_.empty()) console.print(fmt::format("  saved in {}\n", printable(output_)));
+    console.print(file_line("  saved in", output_));
   }
 
   std::string model_;
@@ -149,6 +150,8 @@ class Calibrate final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_calibrate() { return std::make_unique<Calibrate>(); }
+std::unique_ptr<Command> make_calibrate(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Calibrate>();
+}
 
 }  // namespace quadrant::cli

@@ -51,24 +51,24 @@ class Command {
 };
 
 /// `schemes` outlive the command.
-[[nodiscard]] std::unique_ptr<Command> make_inspect();
-[[nodiscard]] std::unique_ptr<Command> make_list();
+[[nodiscard]] std::unique_ptr<Command> make_inspect(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_list(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_plan(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_explain(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_quantize(const SchemeTable& schemes);
-[[nodiscard]] std::unique_ptr<Command> make_optimize();
-[[nodiscard]] std::unique_ptr<Command> make_diff();
-[[nodiscard]] std::unique_ptr<Command> make_run();
-[[nodiscard]] std::unique_ptr<Command> make_calibrate();
+[[nodiscard]] std::unique_ptr<Command> make_optimize(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_diff(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_run(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_calibrate(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_sensitivity(const SchemeTable& schemes);
-[[nodiscard]] std::unique_ptr<Command> make_compare();
-[[nodiscard]] std::unique_ptr<Command> make_diagnose();
-[[nodiscard]] std::unique_ptr<Command> make_placement();
-[[nodiscard]] std::unique_ptr<Command> make_encodings();
-[[nodiscard]] std::unique_ptr<Command> make_transform();
-[[nodiscard]] std::unique_ptr<Command> make_recipe();
+[[nodiscard]] std::unique_ptr<Command> make_compare(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_diagnose(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_placement(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_encodings(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_transform(const SchemeTable& schemes);
+[[nodiscard]] std::unique_ptr<Command> make_recipe(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_pareto(const SchemeTable& schemes);
 [[nodiscard]] std::unique_ptr<Command> make_convert(const SchemeTable& schemes);
-[[nodiscard]] std::unique_ptr<Command> make_options();
+[[nodiscard]] std::unique_ptr<Command> make_options(const SchemeTable& schemes);
 
 }  // namespace quadrant::cli

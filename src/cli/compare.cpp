@@ -110,7 +110,7 @@ class Compare final : public Command {
       return;
     }
     console.print(to_string(comparison));
-    if (!report_.empty()) console.print(fmt::format("\n  report in {}\n", printable(report_)));
+    console.print(file_line("\n  report in", report_));
   }
 
   [[nodiscard]] Expected<void> warn_of_sums(const Graph& graph, Console& console) const {
@@ -184,6 +184,8 @@ class Compare final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_compare() { return std::make_unique<Compare>(); }
+std::unique_ptr<Command> make_compare(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Compare>();
+}
 
 }  // namespace quadrant::cli

@@ -5,17 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
-#include <map>
-#include <string_view>
 #include <utility>
 
 #include "cli/arguments.hpp"
 #include "cli/shape_options.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -76,10 +72,8 @@ Expected<void> check_sample_options(const CLI::App& command) {
 }
 
 Expected<void> check(const DataOptions& options) {
-  if (options.path.empty() && options.random == 0) {
-    return fail(ErrorCode::usage, "samples are missing: --data PATH, or --random N");
-  }
-  return {};
+  if (options.is_given()) return {};
+  return fail(ErrorCode::usage, "samples are missing: --data PATH, or --random N");
 }
 
 Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const Graph& graph,

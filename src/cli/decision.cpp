@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/arguments.hpp"
 #include "cli/resources.hpp"
@@ -140,6 +141,21 @@ Expected<void> save_recipe(const DecisionOptions& options, const PreparedRun& ru
                            Console& console) {
   if (options.save_recipe.empty()) return {};
   return console.write_text(options.save_recipe, print_recipe(run.recipe.recipe));
+}
+
+Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options, PreparedRun& run) {
+  if (options.recipe.scheme.empty()) return {};
+  const SchemeTable& known = options.schemes.known();
+  QUADRANT_TRY(const SchemeEntry* const scheme, known.find(options.recipe.scheme));
+  if (scheme->variants == nullptr) return {};
+  QUADRANT_TRY(const std::vector<SchemeChoice> variants, scheme->variants());
+  if (!is_of_variants(plan, variants)) return {};
+  const std::string given = options.schemes.given_option(*scheme);
+  if (given.empty()) return use_variants(run, variants);
+  return fail(ErrorCode::usage,
+              fmt::format("--plan is of a budget, which chose bits, blocks and scales for each "
+                          "weight: {} does not go with it",
+                          given));
 }
 
 }  // namespace quadrant::cli

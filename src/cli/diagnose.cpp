@@ -121,6 +121,8 @@ class Diagnose final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_diagnose() { return std::make_unique<Diagnose>(); }
+std::unique_ptr<Command> make_diagnose(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Diagnose>();
+}
 
 }  // namespace quadrant::cli

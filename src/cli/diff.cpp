@@ -78,6 +78,8 @@ class Diff final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_diff() { return std::make_unique<Diff>(); }
+std::unique_ptr<Command> make_diff(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Diff>();
+}
 
 }  // namespace quadrant::cli

@@ -90,6 +90,8 @@ class Encodings final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_encodings() { return std::make_unique<Encodings>(); }
+std::unique_ptr<Command> make_encodings(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Encodings>();
+}
 
 }  // namespace quadrant::cli

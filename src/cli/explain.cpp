@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/plan_variants.hpp"
 #include "cli/typed_keys.hpp"
 #include "pipeline/explain_run.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"

@@ -53,6 +53,8 @@ class Inspect final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_inspect() { return std::make_unique<Inspect>(); }
+std::unique_ptr<Command> make_inspect(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Inspect>();
+}
 
 }  // namespace quadrant::cli

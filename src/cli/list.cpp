@@ -13,7 +13,6 @@
 #include "cli/help.hpp"
 #include "cli/schemes.hpp"
 #include "pipeline/listings.hpp"
-#include "pipeline/target_rules.hpp"
 #include "quadrant/report/tables.hpp"
 #include "support/near_names.hpp"
 
@@ -151,6 +150,8 @@ class List final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_list() { return std::make_unique<List>(); }
+std::unique_ptr<Command> make_list(const SchemeTable& /*schemes*/) {
+  return std::make_unique<List>();
+}
 
 }  // namespace quadrant::cli

@@ -14,9 +14,9 @@
 #include "cli/checkpoint_options.hpp"
 #include "cli/command.hpp"
 #include "cli/onnx_output.hpp"
+#include "cli/recipe_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/schemes.hpp"
-#include "cli/scope_options.hpp"
 #include "cli/signals.hpp"
 #include "pipeline/optimize_text.hpp"
 #include "quadrant/calibration/compare.hpp"
@@ -209,6 +209,8 @@ class Optimize final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_optimize() { return std::make_unique<Optimize>(); }
+std::unique_ptr<Command> make_optimize(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Optimize>();
+}
 
 }  // namespace quadrant::cli

@@ -81,6 +81,8 @@ class Options final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_options() { return std::make_unique<Options>(); }
+std::unique_ptr<Command> make_options(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Options>();
+}
 
 }  // namespace quadrant::cli

@@ -1,7 +1,6 @@
 // quadrant pareto MODEL: how much error for how many bytes, at its best.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -13,13 +12,10 @@
 #include "cli/decision.hpp"
 #include "cli/report_options.hpp"
 #include "pipeline/budget_outcome.hpp"
-#include "pipeline/frontier_points.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/tables.hpp"
 #include "quadrant/support/ranks.hpp"
-#include "report/form_counter.hpp"
 #include "report/terminal_text.hpp"
-#include "support/decibels.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -66,11 +62,12 @@ class Pareto final : public Command {
       Json document{{"model", options_.model},
                     {"report", text_or_null(report_)},
                     {"svg", text_or_null(svg_)},
-                    {"at_outputs", budget_.has_data()}};
+                    {"at_outputs", budget_.data.is_given()}};
       document.update(frontier_json(decided->study(), points));
       console.print_json(std::move(document));
     } else {
-      console.print(print_frontier(decided->study(), points, budget_.has_data()) + print_files());
+      console.print(print_frontier(decided->study(), points, budget_.data.is_given()) +
+                    file_line("\n  report in", report_) + file_line("\n  picture in", svg_));
     }
     return {};
   }
@@ -83,17 +80,10 @@ class Pareto final : public Command {
     if (!report_.empty()) {
       const std::string title = std::filesystem::path(options_.model).filename().string();
       QUADRANT_CHECK(console.write_text(
-          report_, print_frontier_html(title, shown, frontier_note(budget_.has_data()))));
+          report_, print_frontier_html(title, shown, frontier_note(budget_.data.is_given()))));
     }
     if (!svg_.empty()) QUADRANT_CHECK(console.write_text(svg_, print_frontier_svg(shown)));
     return {};
-  }
-
-  [[nodiscard]] std::string print_files() const {
-    std::string text;
-    if (!report_.empty()) text += fmt::format("\n  report in {}\n", printable(report_));
-    if (!svg_.empty()) text += fmt::format("\n  picture in {}\n", printable(svg_));
-    return text;
   }
 
   DecisionOptions options_;

@@ -252,6 +252,8 @@ class Place final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_placement() { return std::make_unique<Place>(); }
+std::unique_ptr<Command> make_placement(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Place>();
+}
 
 }  // namespace quadrant::cli

@@ -1,11 +1,8 @@
 // quadrant plan MODEL: what would be quantized. Reads no tensor's contents.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,7 +12,6 @@
 #include "cli/decision.hpp"
 #include "cli/report_options.hpp"
 #include "pipeline/budget_outcome.hpp"
-#include "pipeline/frontier_points.hpp"
 #include "pipeline/plan_text.hpp"
 #include "pipeline/rule_summary.hpp"
 #include "quadrant/pipeline/model_file.hpp"
@@ -93,7 +89,7 @@ class MakePlan final : public Command {
           print_decision(plan, subject.graph, analysis.selection.bound(), *subject.gains));
       if (!rules.empty()) console.print('\n' + print_rules(rules));
       if (decided) console.print('\n' + to_string(decided->decision));
-      if (!output_.empty()) console.print(fmt::format("\n  saved in {}\n", printable(output_)));
+      console.print(file_line("\n  saved in", output_));
       console.print(print_files(side_));
     }
     return {};

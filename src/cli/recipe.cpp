@@ -1,8 +1,6 @@
 // quadrant recipe NAME|FILE: a preset, or a file of one's own, as JSON; or the schema of recipes.
 #include "quadrant/recipe/recipe.hpp"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <system_error>
 
@@ -61,6 +59,8 @@ class ShowRecipe final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_recipe() { return std::make_unique<ShowRecipe>(); }
+std::unique_ptr<Command> make_recipe(const SchemeTable& /*schemes*/) {
+  return std::make_unique<ShowRecipe>();
+}
 
 }  // namespace quadrant::cli

@@ -113,4 +113,15 @@ Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& sch
   return made;
 }
 
+void declare(CLI::App& command, ScopeOptions& options) {
+  // Each may be given several times, with one value: `--include A --include B MODEL`.
+  add_value(command, "--include", options.include, "RE",
+            "Quantize only what matches: nodes, weights and values whose name contains a match of "
+            "the regular expression. Repeatable")
+      ->allow_extra_args(false);
+  add_value(command, "--exclude", options.exclude, "RE",
+            "Leave what matches in float. Repeatable; stronger than --include")
+      ->allow_extra_args(false);
+}
+
 }  // namespace quadrant::cli

@@ -1,4 +1,5 @@
-// Where the command takes its recipe from: --scheme, --mix, --preset or --recipe.
+// Where the command takes its recipe from: --scheme, --mix, --preset or --recipe; and of what:
+// --include and --exclude.
 #pragma once
 
 #include <string>
@@ -23,5 +24,16 @@ void declare(CLI::App& command, RecipeOptions& options);
 
 /// The recipe that the options mean, those of `schemes` included. One of them must be given.
 [[nodiscard]] Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& schemes);
+
+/// Patterns for `include` and `exclude` of a recipe. docs/command.md says what they mean.
+struct ScopeOptions {
+  std::vector<std::string> include;
+  std::vector<std::string> exclude;
+
+  [[nodiscard]] bool is_given() const noexcept { return !(include.empty() && exclude.empty()); }
+};
+
+/// Adds them to a subcommand.
+void declare(CLI::App& command, ScopeOptions& options);
 
 }  // namespace quadrant::cli

@@ -54,10 +54,7 @@ Expected<void> write(const ReportOptions& options, const ReportSubject& subject,
 }
 
 std::string print_files(const ReportOptions& options) {
-  std::string text;
-  if (!options.report.empty()) text += fmt::format("  report in {}\n", printable(options.report));
-  if (!options.dot.empty()) text += fmt::format("  picture in {}\n", printable(options.dot));
-  return text;
+  return file_line("  report in", options.report) + file_line("  picture in", options.dot);
 }
 
 void add_files(Json& document, const ReportOptions& options) {

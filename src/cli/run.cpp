@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <memory>
 #include <new>
@@ -115,29 +116,11 @@ Expected<std::string> parse(CLI::App& app, std::span<const char* const> argument
 }
 
 // In the order in which help shows them.
-std::vector<std::unique_ptr<Command>> make_commands(const SchemeTable& schemes) {
-  std::vector<std::unique_ptr<Command>> made;
-  made.push_back(make_inspect());
-  made.push_back(make_list());
-  made.push_back(make_plan(schemes));
-  made.push_back(make_explain(schemes));
-  made.push_back(make_quantize(schemes));
-  made.push_back(make_optimize());
-  made.push_back(make_diff());
-  made.push_back(make_run());
-  made.push_back(make_calibrate());
-  made.push_back(make_compare());
-  made.push_back(make_diagnose());
-  made.push_back(make_sensitivity(schemes));
-  made.push_back(make_placement());
-  made.push_back(make_encodings());
-  made.push_back(make_transform());
-  made.push_back(make_recipe());
-  made.push_back(make_pareto(schemes));
-  made.push_back(make_convert(schemes));
-  made.push_back(make_options());
-  return made;
-}
+constexpr std::array makers{make_inspect,   make_list,      make_plan,      make_explain,
+                            make_quantize,  make_optimize,  make_diff,      make_run,
+                            make_calibrate, make_compare,   make_diagnose,  make_sensitivity,
+                            make_placement, make_encodings, make_transform, make_recipe,
+                            make_pareto,    make_convert,   make_options};
 
 ExitCode run_one(const CLI::App& declared, Command& command, Console& console) {
   if (command.wants_json()) console.use_json();
@@ -190,7 +173,8 @@ using DeclaredCommands = std::vector<std::pair<CLI::App*, std::unique_ptr<Comman
 Expected<DeclaredCommands> declare_commands(CLI::App& app, Console& console) {
   DeclaredCommands commands;
   try {
-    for (std::unique_ptr<Command>& command : make_commands(console.context().all_schemes())) {
+    for (const auto& make : makers) {
+      std::unique_ptr<Command> command = make(console.context().all_schemes());
       const Command::Outline& outline = command->outline();
       CLI::App* const declared = app.add_subcommand(outline.name, outline.about);
       command->declare(*declared);

@@ -15,7 +15,6 @@
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/tables.hpp"
-#include "quadrant/runtime/interpreter.hpp"
 #include "recipe/node_names.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
@@ -131,6 +130,8 @@ class Run final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_run() { return std::make_unique<Run>(); }
+std::unique_ptr<Command> make_run(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Run>();
+}
 
 }  // namespace quadrant::cli

@@ -87,6 +87,8 @@ class Transform final : public Command {
 
 }  // namespace
 
-std::unique_ptr<Command> make_transform() { return std::make_unique<Transform>(); }
+std::unique_ptr<Command> make_transform(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Transform>();
+}
 
 }  // namespace quadrant::cli

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "io/onnx/names.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/number_format.hpp"
+#include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/recipe/documents.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/report/tables.hpp"
@@ -27,6 +26,36 @@ std::string_view role(const QuantizationMethod& method) {
 std::string onnx_operator(std::string_view kind) {
   const onnx::OpName name = onnx::op_name_of(kind);
   return name.domain.empty() ? name.op_type : fmt::format("{}::{}", name.domain, name.op_type);
+}
+
+TargetScheme explicit_quantization_rules() {
+  TargetScheme scheme{fusion_scheme,
+                      "Operations between dequantize and quantize compute on codes",
+                      {"operation", "becomes", "codes", "parameters"},
+                      {}};
+  for (const KernelsTarget target : fusion_targets) {
+    TargetRules& rules = scheme.targets.emplace_back();
+    rules.target = to_string(target);
+    for (const FusionRuleText& rule : describe_rules(target)) {
+      rules.rows.push_back({rule.kind, rule.operation, rule.storages, rule.parameters});
+    }
+  }
+  return scheme;
+}
+
+TargetScheme fake_quantize_rules() {
+  TargetScheme scheme{low_precision_scheme,
+                      "Simulated quantization (fake_quantize) becomes operations on codes",
+                      {"operation", "data", "weight", "scales of data", "result"},
+                      {}};
+  for (const KernelsTarget target : low_precision_targets) {
+    TargetRules& rules = scheme.targets.emplace_back();
+    rules.target = to_string(target);
+    for (const LowPrecisionRuleText& rule : describe_low_precision(target)) {
+      rules.rows.push_back({rule.kind, rule.data, rule.weight, rule.granularity, rule.result});
+    }
+  }
+  return scheme;
 }
 
 }  // namespace
@@ -115,6 +144,29 @@ Listing list_types(std::int64_t columns) {
                     {"source", named.source}});
   }
   return {table.print(), {{"types", std::move(list)}}};
+}
+
+std::vector<std::string_view> target_schemes() { return {low_precision_scheme, fusion_scheme}; }
+
+std::optional<TargetScheme> find_target_scheme(std::string_view name) {
+  const std::string plain = key_of(name);
+  if (plain == fusion_scheme) return explicit_quantization_rules();
+  if (plain == low_precision_scheme) return fake_quantize_rules();
+  return std::nullopt;
+}
+
+Json to_json(const TargetScheme& scheme) {
+  Json targets = Json::array();
+  for (const TargetRules& rules : scheme.targets) {
+    Json rows = Json::array();
+    for (const auto& row : rules.rows) {
+      Json object;
+      for (std::size_t i = 0; i < row.size(); ++i) object[scheme.columns[i]] = row[i];
+      rows.push_back(std::move(object));
+    }
+    targets.push_back({{"target", rules.target}, {"rules", std::move(rows)}});
+  }
+  return {{"scheme", scheme.name}, {"targets", std::move(targets)}};
 }
 
 }  // namespace quadrant::inline v0

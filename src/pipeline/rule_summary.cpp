@@ -7,7 +7,6 @@
 
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/report/tables.hpp"
-#include "report/terminal_text.hpp"
 
 namespace quadrant::inline v0 {
 
