@@ -9,7 +9,6 @@
 #include "cli/console.hpp"
 #include "cli/recipe_options.hpp"
 #include "cli/schemes.hpp"
-#include "quadrant/engine/phases/plan.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/run.hpp"
 
@@ -62,10 +61,5 @@ void declare_save_recipe(CLI::App& command, DecisionOptions& options);
 /// Adds the file of --save-recipe, if there is to be one.
 [[nodiscard]] Expected<void> save_recipe(const DecisionOptions& options, const PreparedRun& run,
                                          Console& console);
-
-/// Where the options name a scheme alone, and `plan` is of a budget's `weight_variants`, `run` gets
-/// them as its registry. `usage` where the options say more of the scheme.
-[[nodiscard]] Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options,
-                                             PreparedRun& run);
 
 }  // namespace quadrant::cli

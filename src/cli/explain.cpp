@@ -9,6 +9,7 @@
 #include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
+#include "cli/plan_variants.hpp"
 #include "cli/typed_keys.hpp"
 #include "pipeline/explain_run.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"

@@ -41,7 +41,7 @@ class Inspect final : public Command {
     if (json_) {
       console.print_json(contents_json(graph, model_));
     } else {
-      console.print(print_contents(graph, model_));
+      console.print(print_contents(graph, model_, "--json lists all"));
     }
     return {};
   }

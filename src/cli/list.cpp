@@ -12,8 +12,8 @@
 #include "cli/command.hpp"
 #include "cli/help.hpp"
 #include "cli/schemes.hpp"
+#include "cli/typed_keys.hpp"
 #include "pipeline/listings.hpp"
-#include "quadrant/report/tables.hpp"
 #include "support/near_names.hpp"
 
 namespace quadrant::cli {
@@ -78,19 +78,6 @@ Expected<Listing> list_scheme(const SchemeEntry& scheme) {
        {"methods", std::move(methods.json)}}};
 }
 
-std::string print_targets(const TargetScheme& scheme) {
-  std::string text = fmt::format("{}: {}: for 'quadrant convert'\n", scheme.name, scheme.summary);
-  for (const TargetRules& rules : scheme.targets) {
-    std::vector<Table::Column> columns;
-    columns.reserve(scheme.columns.size());
-    for (const std::string& column : scheme.columns) columns.push_back({column});
-    Table table(std::move(columns));
-    for (const auto& row : rules.rows) table.add(row);
-    text += fmt::format("\nFor --target {}:\n{}", rules.target, table.print());
-  }
-  return text;
-}
-
 class List final : public Command {
  public:
   List()
@@ -123,7 +110,8 @@ class List final : public Command {
   [[nodiscard]] Expected<Listing> listing(const SchemeTable& schemes) const {
     if (scheme_.empty()) return with_foot(list_schemes(schemes), schemes_foot);
     if (const auto rules = find_target_scheme(scheme_)) {
-      return Listing{print_targets(*rules), to_json(*rules)};
+      return Listing{typed_keys(to_string(*rules), [](const std::string&) { return true; }),
+                     to_json(*rules)};
     }
     if (scheme_ == operations) return list_operations();
     if (scheme_ == all_types) {

@@ -12,6 +12,7 @@
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/onnx_output.hpp"
+#include "cli/plan_variants.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
 #include "pipeline/budget_outcome.hpp"

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -165,7 +164,7 @@ std::string stored_type(TensorType type) {
   return fmt::format("{} as {}", stored, to_string(quantization.other()->format));
 }
 
-std::string print_tables(const Contents& contents) {
+std::string print_tables(const Contents& contents, std::string_view all_constants) {
   using enum Table::Align;
   Table operations({{"operation"}, {"count", right}});
   for (const auto& [kind, count] : contents.operations) {
@@ -185,7 +184,7 @@ std::string print_tables(const Contents& contents) {
   std::string text = operations.print() + '\n' + types.print() + '\n' + largest.print();
   if (shown < contents.constants.size()) {
     text +=
-        fmt::format("  ... and {} more (--json lists all)\n", contents.constants.size() - shown);
+        fmt::format("  ... and {} more ({})\n", contents.constants.size() - shown, all_constants);
   }
   return text;
 }
@@ -204,11 +203,12 @@ Json ports_json(const std::vector<Port>& ports) {
 
 }  // namespace
 
-std::string print_contents(const Graph& graph, const std::string& path) {
+std::string print_contents(const Graph& graph, const std::string& path,
+                           std::string_view all_constants) {
   const Contents contents = look_into(graph);
   return fmt::format("{}\n{}\n{}\n{}", print_head(graph, path),
                      print_ports("input", contents.inputs), print_ports("output", contents.outputs),
-                     print_tables(contents));
+                     print_tables(contents, all_constants));
 }
 
 Json contents_json(const Graph& graph, const std::string& path) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "quadrant/ir/graph.hpp"
 #include "report/json.hpp"
@@ -12,7 +13,9 @@ namespace quadrant::inline v0 {
 // largest first.
 
 /// Tables: the file, inputs, outputs, operations by kind, constants by type, the ten largest.
-[[nodiscard]] std::string print_contents(const Graph& graph, const std::string& path);
+/// `all_constants` says, in parentheses, how to see the others.
+[[nodiscard]] std::string print_contents(const Graph& graph, const std::string& path,
+                                         std::string_view all_constants);
 /// The same, with all constants.
 [[nodiscard]] Json contents_json(const Graph& graph, const std::string& path);
 

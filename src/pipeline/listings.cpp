@@ -155,6 +155,19 @@ std::optional<TargetScheme> find_target_scheme(std::string_view name) {
   return std::nullopt;
 }
 
+std::string to_string(const TargetScheme& scheme) {
+  std::string text = fmt::format("{}: {}: for 'quadrant convert'\n", scheme.name, scheme.summary);
+  for (const TargetRules& rules : scheme.targets) {
+    std::vector<Table::Column> columns;
+    columns.reserve(scheme.columns.size());
+    for (const std::string& column : scheme.columns) columns.push_back({column});
+    Table table(std::move(columns));
+    for (const auto& row : rules.rows) table.add(row);
+    text += fmt::format("\nFor `target` {}:\n{}", rules.target, table.print());
+  }
+  return text;
+}
+
 Json to_json(const TargetScheme& scheme) {
   Json targets = Json::array();
   for (const TargetRules& rules : scheme.targets) {

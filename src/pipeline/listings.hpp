@@ -52,6 +52,7 @@ struct TargetScheme {
 /// Empty for another name; `-` counts as `_`.
 [[nodiscard]] std::optional<TargetScheme> find_target_scheme(std::string_view name);
 
+[[nodiscard]] std::string to_string(const TargetScheme& scheme);
 [[nodiscard]] Json to_json(const TargetScheme& scheme);
 
 }  // namespace quadrant::inline v0

@@ -126,11 +126,11 @@ TEST_CASE("static_affine for OpenVINO: factors of two computed matrices have no 
 TEST_CASE("a device's kernels are those of its runtime") {
   StaticAffineOptions options = for_tflite(8);
   options.kernels = KernelsTarget::webnn;
-  CHECK(value_of(StaticAffine::make(options)).describe() ==
-        value_of(StaticAffine::make(for_tflite(8))).describe());
+  CHECK(test::value_of(StaticAffine::make(options)).describe() ==
+        test::value_of(StaticAffine::make(for_tflite(8))).describe());
   options.kernels = KernelsTarget::openvino_gpu;
-  CHECK(value_of(StaticAffine::make(options)).describe() ==
-        value_of(StaticAffine::make(for_openvino())).describe());
+  CHECK(test::value_of(StaticAffine::make(options)).describe() ==
+        test::value_of(StaticAffine::make(for_openvino())).describe());
 }
 
 #pragma GCC diagnostic push
