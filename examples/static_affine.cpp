@@ -38,7 +38,7 @@ quadrant::Expected<void> run(const std::string& in, const std::string& out) {
   quadrant::StaticAffineOptions options;
   options.statistics = std::make_shared<const quadrant::StatisticsTable>(std::move(statistics));
   QUADRANT_TRY(quadrant::QuantizeResult result,
-               quadrant::quantize_static_affine(graph, std::move(options)));
+               quadrant::quantize_static(graph, std::move(options)));
   for (const quadrant::PlannedValue& value : result.analysis.plan.values) {
     std::cout << value.value << ": " << value.constraint << '\n';
   }

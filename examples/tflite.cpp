@@ -30,13 +30,14 @@ quadrant::Expected<void> run(const std::string& in, const std::string& out) {
   // With the parameters that LiteRT's kernels want.
   quadrant::StaticAffineOptions options;
   options.statistics = std::make_shared<const quadrant::StatisticsTable>(std::move(statistics));
-  options.kernels = quadrant::AffineKernels::tflite;
+  options.kernels = quadrant::KernelsTarget::tflite;
   QUADRANT_TRY(quadrant::QuantizeResult quantized,
-               quadrant::quantize_static_affine(graph, std::move(options)));
+               quadrant::quantize_static(graph, std::move(options)));
 
   // A model that came with QuantizeLinear and DequantizeLinear begins here.
-  QUADRANT_TRY(const quadrant::FusedGraph fused,
-               quadrant::fuse_qdq(quantized.graph, {.target = quadrant::FusionTarget::tflite}));
+  QUADRANT_TRY(
+      const quadrant::FusedGraph fused,
+      quadrant::quantize_qdq(quantized.graph, {.target = quadrant::KernelsTarget::tflite}));
   const quadrant::ComputationReport report =
       quadrant::report_computation(fused.model, fused.analysis.registry, fused.analysis);
   for (const quadrant::Computation& row : report.operations) {

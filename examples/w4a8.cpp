@@ -40,7 +40,7 @@ Expected<void> quantize_file(const std::string& in, const std::string& out) {
   StaticAffineOptions options{.statistics =
                                   std::make_shared<const StatisticsTable>(std::move(seen))};
   options.weights.bits = 4;
-  QUADRANT_TRY(const QuantizeResult result, quantize_static_affine(graph, std::move(options)));
+  QUADRANT_TRY(const QuantizeResult result, quantize_static(graph, std::move(options)));
   QUADRANT_TRY(const WrittenModel written, write_model(result.graph, out));
   std::cout << migrated << " values migrated, " << written.bytes << " bytes\n";
   return {};

@@ -162,7 +162,7 @@ class Aligning {
 
 }  // namespace
 
-Expected<void> align_branches(SplitGraph& split, LowPrecisionTarget target) {
+Expected<void> align_branches(SplitGraph& split, KernelsTarget target) {
   QUADRANT_TRY(const std::vector<Meeting> meetings, find_meetings(split.graph, target));
   Aligning aligning(split);
   for (const Meeting& meeting : meetings) aligning.align(meeting);

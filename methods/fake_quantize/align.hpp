@@ -14,6 +14,6 @@ namespace quadrant::inline v0::low_precision {
 ///
 /// That is less precise than what the model says, so `split.notes` says which branches it was, and
 /// which concats could not be aligned: a branch of two levels or fewer would be left. Linear.
-[[nodiscard]] Expected<void> align_branches(SplitGraph& split, LowPrecisionTarget target);
+[[nodiscard]] Expected<void> align_branches(SplitGraph& split, KernelsTarget target);
 
 }  // namespace quadrant::inline v0::low_precision

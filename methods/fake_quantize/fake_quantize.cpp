@@ -1,5 +1,8 @@
 #include "quadrant/methods/fake_quantize.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "engine/phases/given_forms.hpp"
@@ -19,6 +22,11 @@ QUADRANT_DEQUANTIZER(FakeQuantizeScheme)(Value quantized, RewriteContext& contex
 
 Expected<FakeQuantizeScheme> FakeQuantizeScheme::make(const GraphView& graph,
                                                       FakeQuantizeOptions options) {
+  if (std::ranges::find(low_precision_targets, options.target) == low_precision_targets.end()) {
+    return fail(ErrorCode::usage,
+                fmt::format("fake_quantize is for the kernels of OpenVINO's devices, not of {}",
+                            to_string(options.target)));
+  }
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   FakeQuantizeScheme scheme(options);
   scheme.pending_ = std::make_shared<const std::unordered_map<NodeId, PendingDequantize>>(
@@ -72,8 +80,8 @@ Expected<Registry> fake_quantize_registry(const GraphView& graph,
   return std::move(builder).freeze();
 }
 
-Expected<LowPrecision> lower_fake_quantize(const Graph& graph, const FakeQuantizeOptions& options,
-                                           const QuantizeOptions& run) {
+Expected<LowPrecision> quantize_simulated(const Graph& graph, const FakeQuantizeOptions& options,
+                                          const QuantizeOptions& run) {
   QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
   QUADRANT_CHECK(low_precision::align_branches(split, options.target));
   QUADRANT_TRY(const Registry registry, fake_quantize_registry(split.graph, options));

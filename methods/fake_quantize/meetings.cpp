@@ -34,7 +34,7 @@ class Forest {
 
 class MeetingFinder {
  public:
-  MeetingFinder(const Graph& graph, LowPrecisionTarget target) : graph_(graph), target_(target) {}
+  MeetingFinder(const Graph& graph, KernelsTarget target) : graph_(graph), target_(target) {}
 
   // Groups with a concat whose result must have one scale.
   Expected<std::vector<Meeting>> run() && {
@@ -112,7 +112,7 @@ class MeetingFinder {
   }
 
   const Graph& graph_;
-  LowPrecisionTarget target_;
+  KernelsTarget target_;
   std::unordered_map<NodeId, PendingDequantize> pending_;
   std::unordered_set<NodeId> wishes_;
   std::unordered_map<NodeId, NodeId> branch_of_;  // a `dequantize` that the result comes from
@@ -123,7 +123,7 @@ class MeetingFinder {
 
 }  // namespace
 
-Expected<std::vector<Meeting>> find_meetings(const Graph& graph, LowPrecisionTarget target) {
+Expected<std::vector<Meeting>> find_meetings(const Graph& graph, KernelsTarget target) {
   return MeetingFinder(graph, target).run();
 }
 

@@ -18,6 +18,6 @@ struct Meeting {
 
 /// All meetings of a graph that was split, in the order of its nodes. Linear but for the sort.
 [[nodiscard]] Expected<std::vector<Meeting>> find_meetings(const Graph& graph,
-                                                           LowPrecisionTarget target);
+                                                           KernelsTarget target);
 
 }  // namespace quadrant::inline v0::low_precision

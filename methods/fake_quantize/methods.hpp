@@ -12,7 +12,7 @@ namespace quadrant::inline v0::low_precision {
 
 /// What is known of every node of `order`, which is a topological one. One sweep; linear.
 [[nodiscard]] std::unordered_map<NodeId, PendingDequantize> follow_dequantized(
-    const GraphView& graph, std::span<const NodeId> order, LowPrecisionTarget target);
+    const GraphView& graph, std::span<const NodeId> order, KernelsTarget target);
 
 /// What the node's results can be: the pending form, and the one in which all their readers
 /// quantize them.

@@ -12,7 +12,7 @@ namespace {
 
 class Following {
  public:
-  Following(const GraphView& graph, LowPrecisionTarget target) : graph_(graph), target_(target) {}
+  Following(const GraphView& graph, KernelsTarget target) : graph_(graph), target_(target) {}
 
   void visit(NodeRef node) {
     if (auto pending = find(node)) pending_.emplace(node.id, *std::move(pending));
@@ -70,7 +70,7 @@ class Following {
   }
 
   const GraphView& graph_;
-  LowPrecisionTarget target_;
+  KernelsTarget target_;
   std::unordered_map<NodeId, PendingDequantize> pending_;
 };
 
@@ -78,7 +78,7 @@ class Following {
 
 std::unordered_map<NodeId, PendingDequantize> follow_dequantized(const GraphView& graph,
                                                                  std::span<const NodeId> order,
-                                                                 LowPrecisionTarget target) {
+                                                                 KernelsTarget target) {
   Following following(graph, target);
   for (const NodeId node : order) following.visit({&graph, node});
   return std::move(following).take();

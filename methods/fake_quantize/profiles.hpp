@@ -44,9 +44,8 @@ extern const Family concat_family;      ///< same.cpp
 extern const Family float_cast_family;  ///< same.cpp
 [[nodiscard]] const Family& family_of(const PrecisionRule& rule) noexcept;
 
-[[nodiscard]] const LowPrecisionProfile& profile(LowPrecisionTarget target) noexcept;
+[[nodiscard]] const LowPrecisionProfile& profile(KernelsTarget target) noexcept;
 /// Null: the target has no kernel for it on codes.
-[[nodiscard]] const PrecisionRule* find_rule(LowPrecisionTarget target,
-                                             std::string_view kind) noexcept;
+[[nodiscard]] const PrecisionRule* find_rule(KernelsTarget target, std::string_view kind) noexcept;
 
 }  // namespace quadrant::inline v0::low_precision

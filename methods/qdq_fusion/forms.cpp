@@ -12,7 +12,7 @@ namespace {
 
 class FormFinder {
  public:
-  FormFinder(const GraphView& graph, std::span<const NodeId> order, FusionTarget target)
+  FormFinder(const GraphView& graph, std::span<const NodeId> order, KernelsTarget target)
       : graph_(graph), order_(order), target_(target) {}
 
   [[nodiscard]] std::unordered_map<NodeId, FusedForms> run() && {
@@ -110,7 +110,7 @@ class FormFinder {
 
   const GraphView& graph_;
   std::span<const NodeId> order_;
-  FusionTarget target_;
+  KernelsTarget target_;
   std::unordered_map<NodeId, FusedForms> forms_;
 };
 
@@ -124,7 +124,7 @@ DataOperands data_operands(NodeRef node, const KernelRule& rule) {
 
 std::unordered_map<NodeId, FusedForms> find_forms(const GraphView& graph,
                                                   std::span<const NodeId> order,
-                                                  FusionTarget target) {
+                                                  KernelsTarget target) {
   return FormFinder(graph, order, target).run();
 }
 

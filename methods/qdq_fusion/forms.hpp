@@ -14,7 +14,7 @@ namespace quadrant::inline v0::qdq_fusion {
 /// sweeps; linear.
 [[nodiscard]] std::unordered_map<NodeId, FusedForms> find_forms(const GraphView& graph,
                                                                 std::span<const NodeId> order,
-                                                                FusionTarget target);
+                                                                KernelsTarget target);
 
 /// The data operands of the node under the rule for it.
 struct DataOperands {

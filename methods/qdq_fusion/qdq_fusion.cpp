@@ -1,7 +1,8 @@
 #include "quadrant/methods/qdq_fusion.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "engine/phases/given_forms.hpp"
@@ -21,26 +22,12 @@ QUADRANT_DEQUANTIZER(QdqFusion)(Value quantized, RewriteContext& context) const 
   return context.dequantize(quantized);
 }
 
-namespace {
-
-constexpr std::array<std::pair<FusionTarget, std::string_view>, 3> target_names{
-    {{FusionTarget::tflite, "tflite"},
-     {FusionTarget::webnn, "webnn"},
-     {FusionTarget::onnx_qoperator, "onnx-qoperator"}}};
-
-}  // namespace
-
-std::string_view to_string(FusionTarget target) noexcept {
-  return target_names[static_cast<std::size_t>(target)].second;
-}
-
-std::optional<FusionTarget> parse_fusion_target(std::string_view text) noexcept {
-  const auto* const found =
-      std::ranges::find(target_names, text, &std::pair<FusionTarget, std::string_view>::second);
-  return found == target_names.end() ? std::nullopt : std::optional(found->first);
-}
-
 Expected<QdqFusion> QdqFusion::make(const GraphView& graph, QdqFusionOptions options) {
+  if (std::ranges::find(fusion_targets, options.target) == fusion_targets.end()) {
+    return fail(ErrorCode::usage,
+                fmt::format("qdq_fusion has no kernels of {} to fuse operations for",
+                            to_string(options.target)));
+  }
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(graph));
   QdqFusion scheme(options);
   scheme.forms_ = std::make_shared<const std::unordered_map<NodeId, FusedForms>>(
@@ -84,7 +71,7 @@ std::optional<Gain> QdqFusion::price(const ConversionOf<GivenForm>& conversion,
       const bool has_rule =
           qdq_fusion::find_rule(options_.target, conversion.graph->kind(conversion.value.node)) !=
           nullptr;
-      if (is_constant || !is_wanted || has_rule || options_.target == FusionTarget::webnn) {
+      if (is_constant || !is_wanted || has_rule || options_.target == KernelsTarget::webnn) {
         return std::nullopt;
       }
       break;
@@ -92,7 +79,7 @@ std::optional<Gain> QdqFusion::price(const ConversionOf<GivenForm>& conversion,
     case ConversionKind::convert: {
       // The browsers' converter makes no operation that was not there.
       const bool is_plain = conversion.from()->is_per_tensor() && conversion.to()->is_per_tensor();
-      if (!is_plain || options_.target == FusionTarget::webnn) return std::nullopt;
+      if (!is_plain || options_.target == KernelsTarget::webnn) return std::nullopt;
       break;
     }
     case ConversionKind::leave:
@@ -128,13 +115,13 @@ Expected<Registry> qdq_fusion_registry(const GraphView& graph, const QdqFusionOp
   return std::move(builder).freeze();
 }
 
-Expected<FusedGraph> fuse_qdq(const Graph& graph, const QdqFusionOptions& options,
-                              const QuantizeOptions& run) {
+Expected<FusedGraph> quantize_qdq(const Graph& graph, const QdqFusionOptions& options,
+                                  const QuantizeOptions& run) {
   QUADRANT_TRY(Graph model, qdq_fusion::explicit_model(graph));
   // The browsers' converter takes an Add for an Add.
-  if (options.target != FusionTarget::webnn) qdq_fusion::take_added_biases(model);
+  if (options.target != KernelsTarget::webnn) qdq_fusion::take_added_biases(model);
   std::int64_t made_signed = 0;
-  if (options.target == FusionTarget::tflite) {
+  if (options.target == KernelsTarget::tflite) {
     QUADRANT_TRY(made_signed, qdq_fusion::prefer_signed_codes(model));
   }
   QUADRANT_TRY(const Registry registry, qdq_fusion_registry(model, options));

@@ -9,19 +9,13 @@
 
 namespace quadrant::inline v0::qdq_fusion {
 
-std::span<const KernelRule> rules(FusionTarget target) {
-  switch (target) {
-    case FusionTarget::webnn:
-      return target_kernels::webnn::rules;
-    case FusionTarget::onnx_qoperator:
-      return target_kernels::onnxruntime::rules;
-    case FusionTarget::tflite:
-      break;
-  }
+std::span<const KernelRule> rules(KernelsTarget target) {
+  if (target == KernelsTarget::webnn) return target_kernels::webnn::rules;
+  if (target == KernelsTarget::onnx_qoperator) return target_kernels::onnxruntime::rules;
   return target_kernels::litert::rules;
 }
 
-const KernelRule* find_rule(FusionTarget target, std::string_view kind) {
+const KernelRule* find_rule(KernelsTarget target, std::string_view kind) {
   return target_kernels::find_rule(rules(target), kind);
 }
 
@@ -96,7 +90,7 @@ std::string print_parameters(const KernelRule& rule) {
 
 }  // namespace
 
-std::vector<FusionRuleText> describe_rules(FusionTarget target) {
+std::vector<FusionRuleText> describe_rules(KernelsTarget target) {
   std::vector<FusionRuleText> texts;
   for (const KernelRule& rule : qdq_fusion::rules(target)) {
     texts.push_back({std::string(rule.kind), std::string(rule.operation), rule.storages.print(),

@@ -13,9 +13,9 @@ using target_kernels::KernelRule;
 using target_kernels::ParameterFamily;
 
 /// One rule an operation, in the order of the families.
-[[nodiscard]] std::span<const KernelRule> rules(FusionTarget target);
+[[nodiscard]] std::span<const KernelRule> rules(KernelsTarget target);
 /// Null: the target has no integer kernel for it.
-[[nodiscard]] const KernelRule* find_rule(FusionTarget target, std::string_view kind);
+[[nodiscard]] const KernelRule* find_rule(KernelsTarget target, std::string_view kind);
 /// Of the results under a rule that fixes them, for a type that it has.
 [[nodiscard]] GivenForm fixed_form(const KernelRule& rule, ElementType storage);
 

@@ -79,7 +79,7 @@ QUADRANT_PARAMETERIZED(SameMethod, QdqFusion, const KernelRule*,
     const KernelRule& rule = *parameters();
     const FusedForms& forms = scheme().forms(node.id);
     const bool commutes = rule.commutes != nullptr && rule.commutes(node);
-    const bool adds_nothing = scheme().options().target == FusionTarget::webnn;
+    const bool adds_nothing = scheme().options().target == KernelsTarget::webnn;
     if (!forms.sink || commutes || adds_nothing) return std::nullopt;
     const auto& before = scheme().forms(node.operand(rule.first).node).origin;
     const bool is_finer = before && before != forms.sink && before->is_per_tensor() &&

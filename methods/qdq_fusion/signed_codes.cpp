@@ -80,7 +80,7 @@ class Signing {
     for (int step = 0; step < most_steps && !value.is_absent(); ++step) {
       const NodeRef maker = model_.ref(value.node);
       if (maker.kind() == ops::Dequantize::kind) return maker.operand(0);
-      const KernelRule* const rule = find_rule(FusionTarget::tflite, maker.kind());
+      const KernelRule* const rule = find_rule(KernelsTarget::tflite, maker.kind());
       if (rule == nullptr || rule->commutes == nullptr || !rule->commutes(maker)) break;
       value = maker.operand(rule->first);
     }

@@ -115,7 +115,7 @@ std::optional<target_kernels::FixedResult> fixed_result(std::string_view kind, E
 // What the kernels that were chosen for make of all the values; empty where they take any encoding.
 std::optional<Encoding> fixed_encoding(const StaticAffineOptions& options, const GraphView& graph,
                                        const std::set<Value>& values) {
-  if (options.kernels != AffineKernels::tflite) return std::nullopt;
+  if (options.kernels != KernelsTarget::tflite) return std::nullopt;
   const int bits = options.activations.bits;
   const ElementType codes = bits == 16 ? ElementType::int16 : ElementType::int8;
   std::optional<Encoding> encoding;
@@ -165,7 +165,7 @@ Factors factors_of(const GraphView& graph, const std::set<Value>& members) {
 EncodingRule rule_for(const StaticAffineOptions& options, const GraphView& graph,
                       const std::set<Value>& members) {
   EncodingRule rule = options.activations;
-  if (options.kernels != AffineKernels::openvino || rule.symmetry != EncodingSymmetry::asymmetric) {
+  if (options.kernels != KernelsTarget::openvino || rule.symmetry != EncodingSymmetry::asymmetric) {
     return rule;
   }
   const Factors factors = factors_of(graph, members);

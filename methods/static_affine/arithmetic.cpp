@@ -22,7 +22,7 @@ QUADRANT_PARAMETERIZED(ArithmeticMethod, StaticAffine, Arithmetic,
 
   [[nodiscard]] Verdict check_eligibility(NodeRef node,
                                           const EligibilityContext& context) const override {
-    if (parameters().is_real_in_openvino && scheme().options().kernels == AffineKernels::openvino) {
+    if (parameters().is_real_in_openvino && scheme().options().kernels == KernelsTarget::openvino) {
       return {State::Unquantized, "OpenVINO computes it in float"};
     }
     return ArithmeticMethodBase::check_eligibility(node, context);

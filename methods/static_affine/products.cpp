@@ -113,8 +113,8 @@ QUADRANT_PARAMETERIZED(ProductMethod, StaticAffine, ProductUse,
     const Product& product = product_of(node);
     const Value operand = node.operand(product.weight);
     const auto axis = axis_at_constant(*node.graph, operand, channel);
-    const AffineKernels kernels = scheme().options().kernels;
-    if (kernels == AffineKernels::tflite) return axis.has_value();
+    const KernelsTarget kernels = scheme().options().kernels;
+    if (kernels == KernelsTarget::tflite) return axis.has_value();
     const Shape& shape = node.operand_type(product.weight)->shape;
     const bool is_foreign = parameters().product != nullptr;  // runs in neither
     if (is_foreign) return axis.has_value();

@@ -29,7 +29,6 @@ QUADRANT_DEQUANTIZER(StaticAffine)(Value quantized, RewriteContext& context) con
 
 namespace {
 
-constexpr std::array<std::string_view, 4> kernels_names{"any", "onnxruntime", "tflite", "openvino"};
 constexpr std::array<std::string_view, 3> saturation_names{"avoid", "allow", "7bit"};
 
 // Names in the order of an enumeration's values.
@@ -104,15 +103,23 @@ Expected<void> check_bits(std::string_view of, int bits, int first, int second) 
                           of, first, second, bits));
 }
 
+// Of a device, or of a way to write operations, the runtime.
+KernelsTarget runtime_of(KernelsTarget kernels) noexcept {
+  switch (kernels) {
+    case KernelsTarget::webnn:
+      return KernelsTarget::tflite;
+    case KernelsTarget::onnx_qoperator:
+      return KernelsTarget::onnxruntime;
+    case KernelsTarget::openvino_cpu:
+    case KernelsTarget::openvino_gpu:
+    case KernelsTarget::openvino_generic:
+      return KernelsTarget::openvino;
+    default:
+      return kernels;
+  }
+}
+
 }  // namespace
-
-std::string_view to_string(AffineKernels kernels) noexcept {
-  return kernels_names[static_cast<std::size_t>(kernels)];
-}
-
-std::optional<AffineKernels> parse_affine_kernels(std::string_view text) noexcept {
-  return find_name<AffineKernels>(kernels_names, text);
-}
 
 std::string_view to_string(Saturation saturation) noexcept {
   return saturation_names[static_cast<std::size_t>(saturation)];
@@ -150,7 +157,8 @@ Expected<StaticAffine> StaticAffine::make(StaticAffineOptions options) {
     return fail(ErrorCode::impossible,
                 "weights in blocks are for weight_only: their scales vary along the sum");
   }
-  if (options.kernels == AffineKernels::tflite && options.activations.bits == 16) {
+  options.kernels = runtime_of(options.kernels);
+  if (options.kernels == KernelsTarget::tflite && options.activations.bits == 16) {
     if (options.unsigned_activations) {
       return fail(ErrorCode::impossible,
                   "LiteRT has no kernels for codes of 16 bits without a sign");
@@ -169,7 +177,7 @@ std::string StaticAffine::describe() const {
       options_.weight_granularity == Granularity::Kind::axis ? "channel" : "tensor",
       to_string(bias(0).storage), form(options_.quantized_recurrent_weights),
       form(options_.quantized_inputs), form(options_.quantized_outputs),
-      options_.kernels == AffineKernels::any
+      options_.kernels == KernelsTarget::any
           ? ""
           : fmt::format(" kernels={}", to_string(options_.kernels)),
       options_.saturation == Saturation::avoid
@@ -263,8 +271,8 @@ Expected<Registry> static_affine_registry(StaticAffineOptions options) {
   return RegistryBuilder::of(std::move(scheme)).freeze();
 }
 
-Expected<QuantizeResult> quantize_static_affine(const Graph& graph, StaticAffineOptions options,
-                                                const QuantizeOptions& run) {
+Expected<QuantizeResult> quantize_static(const Graph& graph, StaticAffineOptions options,
+                                         const QuantizeOptions& run) {
   QUADRANT_TRY(const Registry registry, static_affine_registry(std::move(options)));
   const OperationsGain operations;
   QuantizeOptions chosen = run;

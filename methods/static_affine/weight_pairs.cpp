@@ -9,9 +9,9 @@
 namespace quadrant::inline v0::static_affine {
 namespace {
 
-PairingRuntimes runtimes_of(AffineKernels kernels) {
-  return {.onnxruntime = kernels == AffineKernels::any || kernels == AffineKernels::onnxruntime,
-          .openvino = kernels == AffineKernels::any || kernels == AffineKernels::openvino};
+PairingRuntimes runtimes_of(KernelsTarget kernels) {
+  return {.onnxruntime = kernels == KernelsTarget::any || kernels == KernelsTarget::onnxruntime,
+          .openvino = kernels == KernelsTarget::any || kernels == KernelsTarget::openvino};
 }
 
 void add(WeightPairs& pairs, PairOrder order, const Granularity& granularity) {

@@ -59,7 +59,7 @@ Expected<Written> write_lowered(const Model& model, const std::string& path,
                                                .made_by = model.made_by,
                                                .model = model.path},
                                               context));
-  const bool qoperators = destination.target == KernelsTarget(FusionTarget::onnx_qoperator);
+  const bool qoperators = destination.target == KernelsTarget::onnx_qoperator;
   QUADRANT_TRY(WrittenModel done,
                write_model(made.graph, path, {.qoperators = qoperators}, context));
   Written written{done.bytes, std::move(made.remarks)};

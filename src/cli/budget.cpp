@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <utility>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/resources.hpp"
 #include "quadrant/recipe/recipe.hpp"
 #include "support/decibels.hpp"
@@ -26,11 +25,9 @@ void declare(CLI::App& command, BudgetOptions& options) {
                        const char* about) {
     command.add_option(name, value, about)->type_name(unit);
   };
-  command
-      .add_option("--target-size", options.target_size,
-                  "Largest size of the file, such as 20MB, within which the error is least: each "
-                  "weight gets 8 bits, 4 bits or floats")
-      ->type_name("SIZE");
+  add_value(command, "--target-size", options.target_size, "SIZE",
+            "Largest size of the file, such as 20MB, within which the error is least: each "
+            "weight gets 8 bits, 4 bits or floats");
   add("--target-bits", options.target_bits, "BITS",
       "The same as bits per weight, scales and zero points included");
   add("--min-sqnr", options.min_sqnr, "DB",
@@ -44,12 +41,10 @@ void declare(CLI::App& command, BudgetOptions& options) {
              "How a budget of size is spent: 'search' finds the best; for comparison, 'hull' (a "
              "price for a byte), 'lowest-error' (those weights first) or 'uniform'")
       ->capture_default_str();
-  command
-      .add_option("--budget-rounds", options.rounds,
-                  "With samples, how many times to measure the effect of each change of the "
-                  "choice, and choose again")
+  add_value(command, "--budget-rounds", options.rounds, "N",
+            "With samples, how many times to measure the effect of each change of the "
+            "choice, and choose again")
       ->check(whole_number(0, 100))
-      ->type_name("N")
       ->capture_default_str();
   declare_measuring(command, options);
 }
@@ -57,7 +52,7 @@ void declare(CLI::App& command, BudgetOptions& options) {
 Expected<void> check_no_budget(const BudgetOptions& options) {
   const BudgetOptions defaults;
   std::string_view name;
-  if (options.has_data()) name = options.data.path.empty() ? "--random" : "--data";
+  if (options.data.is_given()) name = options.data.path.empty() ? "--random" : "--data";
   if (options.rule != defaults.rule) name = "--budget-rule";
   if (options.rounds != defaults.rounds) name = "--budget-rounds";
   if (options.measure != defaults.measure) name = "--measure";
@@ -80,7 +75,7 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
   if (options.min_sqnr && options.max_error) {
     return refuse("--min-sqnr and --max-error are two limits of the same: give one");
   }
-  if (options.min_sqnr && !options.has_data()) {
+  if (options.min_sqnr && !options.data.is_given()) {
     return refuse(
         "--min-sqnr is measured at the outputs: give samples (--data, --random), or ask for "
         "--min-weight-sqnr");
@@ -113,7 +108,7 @@ Expected<Budget> parse_budget(const BudgetOptions& options) {
                                 is_decibels ? "of decibels from -3000 to 3000" : "above zero"));
     }
   }
-  if (options.has_data()) QUADRANT_CHECK(check(options.data));
+  if (options.data.is_given()) QUADRANT_CHECK(check(options.data));
   return budget;
 }
 
@@ -184,7 +179,7 @@ Expected<BudgetMeasuring> measuring(const BudgetOptions& options, const OnnxWrit
                   .rounds = options.rounds,
                   .format = format,
                   .path = path};
-  if (options.has_data()) {
+  if (options.data.is_given()) {
     QUADRANT_TRY(made.data, open_data(options.data, run.graph, console));
     made.options.data = made.data.get();
   }

@@ -6,16 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/pipeline/optimize.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-class Option;
-}  // namespace CLI
 
 namespace quadrant::cli {
 
@@ -30,7 +26,6 @@ struct BudgetOptions {
   int rounds = 3;
   DataOptions data;
 
-  [[nodiscard]] bool has_data() const noexcept { return !data.path.empty() || data.random != 0; }
   [[nodiscard]] bool is_given() const noexcept {
     return !target_size.empty() || target_bits || min_sqnr || min_weight_sqnr || max_error;
   }

@@ -2,19 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <limits>
 #include <span>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "support/content_hash.hpp"
 
 namespace quadrant::cli {
 namespace {
 
 void declare_file(CLI::App& command, KeepOptions& options, CLI::Option* checkpoint) {
-  command.add_option("--checkpoint-file", options.file, "That file, elsewhere")
-      ->type_name("FILE")
+  add_value(command, "--checkpoint-file", options.file, "FILE", "That file, elsewhere")
       ->needs(checkpoint);
 }
 
@@ -22,12 +20,10 @@ void declare_file(CLI::App& command, KeepOptions& options, CLI::Option* checkpoi
 
 void declare(CLI::App& command, KeepOptions& options) {
   CLI::Option* const every =
-      command
-          .add_option("--checkpoint", options.every,
-                      "Every N samples, save the results so far in a file beside the output, "
-                      "OUTPUT.checkpoint; if it exists, continue from it. It is removed at the end")
-          ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
-          ->type_name("N");
+      add_value(command, "--checkpoint", options.every, "N",
+                "Every N samples, save the results so far in a file beside the output, "
+                "OUTPUT.checkpoint; if it exists, continue from it. It is removed at the end")
+          ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
   declare_file(command, options, every);
 }
 

@@ -5,13 +5,10 @@
 #include <string>
 #include <string_view>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

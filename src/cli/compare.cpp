@@ -3,16 +3,14 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
-#include "cli/decision.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/runtimes.hpp"
@@ -35,49 +33,38 @@ CLI::Validator not_empty() {
 
 class Compare final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command =
-        app.add_subcommand("compare", "Run two models on the same samples and say how they differ");
-    command
-        ->add_option("MODEL_A", first_, "Model to compare with: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    command->add_option("MODEL_B", second_, "Model to compare, for example a quantized one")
-        ->required()
-        ->type_name("");
-    cli::declare(*command, data_);
-    declare_threads(*command, threads_);
-    command->add_flag("--layers", layers_, "Compare inner values of the same name, too");
-    command
-        ->add_option("--labels", labels_,
-                     "The right classes, one for each row of scores: .txt with an integer a line, "
-                     ".npy or .npz")
-        ->check(not_empty())
-        ->type_name("FILE");
-    command
-        ->add_option("--label-output", label_output_,
-                     "The output with scores of classes (default: the first that can be)")
-        ->check(not_empty())
-        ->type_name("NAME");
-    declare_detections(*command);
-    declare_runtime(*command, runtime_);
-    command
-        ->add_option("--report", report_,
-                     "Save a page for a browser: the outputs, and of each quantized activation its "
-                     "range, what is clipped, and errors in and out")
-        ->type_name("FILE");
-    declare_json(*command, json_);
-    command->footer(
+  Compare()
+      : Command({.name = "compare",
+                 .about = "Run two models on the same samples and say how they differ",
+                 .runs_models = true,
+                 .shares_work = true}) {}
+
+  void declare(CLI::App& command) override {
+    add_argument(command, "MODEL_A", first_,
+                 "Model to compare with: .onnx, .tflite, .xml, or .qd, text");
+    add_argument(command, "MODEL_B", second_, "Model to compare, for example a quantized one");
+    cli::declare(command, data_);
+    declare_threads(command, threads_);
+    command.add_flag("--layers", layers_, "Compare inner values of the same name, too");
+    add_value(command, "--labels", labels_, "FILE",
+              "The right classes, one for each row of scores: .txt with an integer a line, "
+              ".npy or .npz")
+        ->check(not_empty());
+    add_value(command, "--label-output", label_output_, "NAME",
+              "The output with scores of classes (default: the first that can be)")
+        ->check(not_empty());
+    declare_detections(command);
+    declare_runtime(command, runtime_);
+    add_value(command, "--report", report_, "FILE",
+              "Save a page for a browser: the outputs, and of each quantized activation its "
+              "range, what is clipped, and errors in and out");
+    declare_json(command, json_);
+    command.footer(
         "SQNR is 10 log10 of the power of MODEL_A's values by that of the differences.\n\n"
         "Examples:\n"
         "  quadrant compare model.onnx model.int8.onnx --data samples --labels labels.txt\n"
         "  quadrant compare model.onnx model.int4.onnx --random 8 --layers");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
@@ -119,11 +106,11 @@ class Compare final : public Command {
       console.print_json({{"first", first_},
                           {"second", second_},
                           {"comparison", quadrant::to_json(comparison)},
-                          {"report", path_json(report_)}});
+                          {"report", text_or_null(report_)}});
       return;
     }
     console.print(to_string(comparison));
-    if (!report_.empty()) console.print(fmt::format("\n  report in {}\n", printable(report_)));
+    console.print(file_line("\n  report in", report_));
   }
 
   [[nodiscard]] Expected<void> warn_of_sums(const Graph& graph, Console& console) const {
@@ -136,43 +123,33 @@ class Compare final : public Command {
 
   void declare_detections(CLI::App& command) {
     CLI::Option* boxes =
-        command
-            .add_option("--boxes", detections_.boxes,
-                        "The output with a detector's boxes, [..., n, 4]: mean average precision")
-            ->check(not_empty())
-            ->type_name("NAME");
-    CLI::Option* scores = command
-                              .add_option("--scores", detections_.scores,
-                                          "The output with their scores, [..., n, classes]")
-                              ->check(not_empty())
-                              ->type_name("NAME");
+        add_value(command, "--boxes", detections_.boxes, "NAME",
+                  "The output with a detector's boxes, [..., n, 4]: mean average precision")
+            ->check(not_empty());
+    CLI::Option* scores = add_value(command, "--scores", detections_.scores, "NAME",
+                                    "The output with their scores, [..., n, classes]")
+                              ->check(not_empty());
     boxes->needs(scores);
     scores->needs(boxes);
-    command
-        .add_option("--objects", objects_,
-                    "The objects in the images: .npz with 'boxes', 'classes' and 'samples' "
-                    "(default: what MODEL_A detects)")
+    add_value(command, "--objects", objects_, "FILE",
+              "The objects in the images: .npz with 'boxes', 'classes' and 'samples' "
+              "(default: what MODEL_A detects)")
         ->check(not_empty())
-        ->type_name("FILE")
         ->needs(boxes);
     command
         .add_flag("--centers", detections_.centers,
                   "Boxes are centre, width, height; not corners x1, y1, x2, y2")
         ->needs(boxes);
-    command.add_option("--background", detections_.background, "The class of the background")
-        ->type_name("N")
+    add_value(command, "--background", detections_.background, "N", "The class of the background")
         ->needs(boxes);
-    command.add_option("--least-score", detections_.least_score, "Least score of a detection")
+    add_value(command, "--least-score", detections_.least_score, "X", "Least score of a detection")
         ->check(is_finite())
-        ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);
-    command
-        .add_option("--overlap", detections_.overlap,
-                    "Largest overlap of two boxes of a class: of two that overlap by more, one is "
-                    "dropped; 1: none is")
+    add_value(command, "--overlap", detections_.overlap, "X",
+              "Largest overlap of two boxes of a class: of two that overlap by more, one is "
+              "dropped; 1: none is")
         ->check(number_between(0, 1))
-        ->type_name("X")
         ->capture_default_str()
         ->needs(boxes);
   }
@@ -203,11 +180,12 @@ class Compare final : public Command {
   std::string objects_;
   std::string runtime_ = std::string(runtime_names.front());
   std::string report_;
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_compare() { return std::make_unique<Compare>(); }
+std::unique_ptr<Command> make_compare(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Compare>();
+}
 
 }  // namespace quadrant::cli

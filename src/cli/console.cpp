@@ -129,4 +129,8 @@ void Console::clear_progress() {
   std::fflush(err_);
 }
 
+std::string file_line(std::string_view words, const std::string& path) {
+  return path.empty() ? std::string() : fmt::format("{} {}\n", words, printable(path));
+}
+
 }  // namespace quadrant::cli

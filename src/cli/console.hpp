@@ -77,4 +77,7 @@ class Console final : public Sink {
   Json diagnostics_ = Json::array();
 };
 
+/// `  saved in FILE`, a line; empty without a file. `words`: all before its name.
+[[nodiscard]] std::string file_line(std::string_view words, const std::string& path);
+
 }  // namespace quadrant::cli

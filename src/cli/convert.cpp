@@ -2,13 +2,12 @@
 // and fused for a target: what its kernels can compute on codes, they do.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
 #include "cli/shape_options.hpp"
@@ -23,19 +22,6 @@
 
 namespace quadrant::cli {
 namespace {
-
-Json to_json(const ComputationReport& report) {
-  Json operations = Json::array();
-  for (const Computation& row : report.operations) {
-    operations.push_back({{"name", row.name},
-                          {"operation", row.kind},
-                          {"on_codes", row.on_codes},
-                          {"reason", row.reason}});
-  }
-  return {{"on_codes", report.on_codes},
-          {"requantized", report.requantized},
-          {"operations", std::move(operations)}};
-}
 
 // Where nothing is quantized: why not, of each weight.
 void remark_on_nothing(const Summary& summary, std::vector<std::string>& remarks) {
@@ -52,45 +38,41 @@ void remark_on_nothing(const Summary& summary, std::vector<std::string>& remarks
 
 class Convert final : public Command {
  public:
-  explicit Convert(const SchemeTable& schemes) : options_(schemes) {}
+  explicit Convert(const SchemeTable& schemes)
+      : Command({.name = "convert",
+                 .about = "Write a model in another format",
+                 .runs_models = true,
+                 .shares_work = true}),
+        options_(schemes) {}
 
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("convert", "Write a model in another format");
-    cli::declare(*command, options_);
-    command->add_option("OUT", output_, "Model to write: .onnx, .tflite, .xml, .mlir, or .qd, text")
-        ->required()
-        ->type_name("");
+  void declare(CLI::App& command) override {
+    cli::declare(command, options_, json_);
+    add_argument(command, "OUT", output_,
+                 "Model to write: .onnx, .tflite, .xml, .mlir, or .qd, text");
     add_choice(
-        *command, "--target", target_, kernels_targets(),
+        command, "--target", target_, kernels_targets(),
         "Runtime whose kernels compute on codes; operations without such a kernel stay float "
         "(default: tflite, for a file of that ending)");
-    add_choice(*command, "--io", borders_, {"codes", "real"},
+    add_choice(command, "--io", borders_, {"codes", "real"},
                "Inputs and outputs: 'codes', where the model quantizes and dequantizes them, or "
                "'real', float values, the default");
-    command->add_flag(
+    command.add_flag(
         "--repair-ranges", repairs_ranges_,
         "Move the range of a fake_quantize that does not represent zero exactly, so that "
         "it becomes codes, too; by at most half a step where zero lies inside");
-    command
-        ->add_option("--shape", shapes_,
-                     "Shape of an input of open extents, as x=1x3x224x224: the model gets it, and "
-                     "what follows from it. Repeatable")
-        ->type_name("INPUT=SHAPE")
+    add_value(command, "--shape", shapes_, "INPUT=SHAPE",
+              "Shape of an input of open extents, as x=1x3x224x224: the model gets it, and "
+              "what follows from it. Repeatable")
         ->allow_extra_args(false);
-    declare_non_finite(*command, options_.non_finite);
-    command->footer(
+    declare_non_finite(command, options_.non_finite);
+    command.footer(
         "Examples:\n"
         "  quadrant convert model_qdq.onnx model.tflite\n"
         "  quadrant convert model.onnx model.tflite --scheme static-affine --calibration samples\n"
         "  quadrant convert model.tflite model.onnx\n"
         "  quadrant convert model.onnx model.mlir --shape image=1x3x224x224\n"
         "  quadrant convert model.xml model.qd --target openvino-cpu");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     Destination& to = options_.destination;
@@ -110,8 +92,7 @@ class Convert final : public Command {
     QUADRANT_TRY(
         WrittenModel written,
         write_model(lowered.graph, output_,
-                    {.qoperators = to.target == KernelsTarget(FusionTarget::onnx_qoperator)},
-                    console.context()));
+                    {.qoperators = to.target == KernelsTarget::onnx_qoperator}, console.context()));
     if (!is_first(console.context().ranks)) return {};
     // What the user can do something about comes first.
     remarks.insert(remarks.end(), lowered.remarks.begin(), lowered.remarks.end());
@@ -147,11 +128,11 @@ class Convert final : public Command {
 
   void print(const std::optional<ComputationReport>& fused, std::optional<KernelsTarget> target,
              const WrittenModel& written, Console& console) const {
-    if (options_.json) {
+    if (json_) {
       console.print_json({{"model", options_.model},
                           {"output", output_},
                           {"bytes", written.bytes},
-                          {"target", target ? Json(name_of(*target)) : Json(nullptr)},
+                          {"target", target ? Json(to_string(*target)) : Json(nullptr)},
                           {"fused", fused ? to_json(*fused) : Json(nullptr)},
                           {"summary", written.summary},
                           {"remarks", written.remarks}});
@@ -167,7 +148,7 @@ class Convert final : public Command {
         console.print(fmt::format("  and {} more: --json has all\n\n", left - most));
       }
       console.print(fmt::format("  {} of {} operations compute on codes, for {}", report.on_codes,
-                                report.operations.size(), target ? name_of(*target) : ""));
+                                report.operations.size(), target ? to_string(*target) : ""));
       if (report.requantized > 0) {
         console.print(fmt::format(
             "; {}", report.requantized == 1

@@ -3,20 +3,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <limits>
-#include <map>
-#include <string_view>
 #include <utility>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/shape_options.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/run.hpp"
-#include "support/near_names.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -28,25 +23,19 @@ constexpr std::array<const char*, 2> options_of_samples{"--data", "--calibration
 
 void declare(CLI::App& command, DataOptions& options) {
   CLI::Option* data =
-      command
-          .add_option("--data", options.path,
-                      "Samples: a folder of .npz, .npy, .pb, .raw or folders, or input_list.txt "
-                      "(docs/calibration.md), or one of these files")
-          ->type_name("PATH");
-  CLI::Option* random =
-      command.add_option("--random", options.random, "This many samples of random numbers instead")
-          ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()))
-          ->type_name("N");
+      add_value(command, "--data", options.path, "PATH",
+                "Samples: a folder of .npz, .npy, .pb, .raw or folders, or input_list.txt "
+                "(docs/calibration.md), or one of these files");
+  CLI::Option* random = add_value(command, "--random", options.random, "N",
+                                  "This many samples of random numbers instead")
+                            ->check(whole_number(1, std::numeric_limits<std::int64_t>::max()));
   data->excludes(random);
-  command.add_option("--seed", options.seed, "Which random numbers")
-      ->type_name("N")
+  add_value(command, "--seed", options.seed, "N", "Which random numbers")
       ->capture_default_str()
       ->needs(random);
-  command
-      .add_option("--shape", options.shapes,
-                  "Shape of random samples of an input, as x=1x3x224x224, where the model does not "
-                  "know it; unknown extents are 1. Repeatable")
-      ->type_name("INPUT=SHAPE")
+  add_value(command, "--shape", options.shapes, "INPUT=SHAPE",
+            "Shape of random samples of an input, as x=1x3x224x224, where the model does not "
+            "know it; unknown extents are 1. Repeatable")
       ->allow_extra_args(false)
       ->needs(random);
 }
@@ -83,10 +72,8 @@ Expected<void> check_sample_options(const CLI::App& command) {
 }
 
 Expected<void> check(const DataOptions& options) {
-  if (options.path.empty() && options.random == 0) {
-    return fail(ErrorCode::usage, "samples are missing: --data PATH, or --random N");
-  }
-  return {};
+  if (options.is_given()) return {};
+  return fail(ErrorCode::usage, "samples are missing: --data PATH, or --random N");
 }
 
 Expected<std::unique_ptr<DataSet>> open_data(const DataOptions& options, const Graph& graph,

@@ -7,14 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 
@@ -23,6 +20,8 @@ struct DataOptions {
   std::size_t random = 0;  ///< --random: how many
   std::uint64_t seed = 1;
   std::vector<std::string> shapes;  ///< of random samples: NAME=2x3
+
+  [[nodiscard]] bool is_given() const noexcept { return !path.empty() || random != 0; }
 };
 
 /// Adds --data, --random, --seed and --shape to a subcommand, which must then ask `check`.

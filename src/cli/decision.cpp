@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
-#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/resources.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/pipeline/optimize.hpp"
@@ -90,36 +90,25 @@ void declare_non_finite(CLI::App& command, std::string& choice) {
 }
 
 void declare_save_recipe(CLI::App& command, DecisionOptions& options) {
-  command
-      .add_option("--save-recipe", options.save_recipe,
-                  "Save these options as a recipe, for --recipe: all but the model and its data")
-      ->type_name("FILE");
+  add_value(command, "--save-recipe", options.save_recipe, "FILE",
+            "Save these options as a recipe, for --recipe: all but the model and its data");
 }
 
-void declare_json(CLI::App& command, bool& json) {
-  command.add_flag("--json", json, "Print one JSON document, for programs");
-}
-
-void declare(CLI::App& command, DecisionOptions& options) {
-  options.command = &command;
-  command.add_option("MODEL", options.model, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-      ->required()
-      ->type_name("");
+void declare(CLI::App& command, DecisionOptions& options, bool& json) {
+  add_model(command, options.model);
   declare(command, options.recipe);
   add_choice(
       command, "--gain", options.gain, {"bytes", "latency", "operations", "unit"},
       "Gain model: 'bytes' saved, 'latency' in predicted nanoseconds, 'operations' on integers "
       "instead of floats, or 'unit', consumed operands (default: what suits the scheme)");
-  command
-      .add_option("--hardware", options.hardware,
-                  "Hardware profile for --gain latency: one of 'quadrant list hardware', or a file "
-                  "of measure_hardware.py")
-      ->type_name("NAME|FILE");
+  add_value(command, "--hardware", options.hardware, "NAME|FILE",
+            "Hardware profile for --gain latency: one of 'quadrant list hardware', or a file "
+            "of measure_hardware.py");
   add_choice(command, "--policy", options.policy, {"greedy", "optimal"},
              "Selection policy: 'greedy' (the default), or 'optimal', the selection of the largest "
              "gain, with a bound on what any could gain");
   declare(command, options.scope);
-  declare_json(command, options.json);
+  declare_json(command, json);
   declare_threads(command, options.threads);
   options.schemes.declare(command);
 }
@@ -135,7 +124,7 @@ Expected<PreparedRun> prepare(const DecisionOptions& options, Console& console) 
   return quadrant::prepare(std::move(checked), std::move(graph), context);
 }
 
-Expected<PreparedRun> prepare_for(const KernelsTarget& target, const DecisionOptions& options,
+Expected<PreparedRun> prepare_for(KernelsTarget target, const DecisionOptions& options,
                                   Console& console) {
   console.use_threads(options.threads);
   NamedRecipe meant;
@@ -152,6 +141,21 @@ Expected<void> save_recipe(const DecisionOptions& options, const PreparedRun& ru
                            Console& console) {
   if (options.save_recipe.empty()) return {};
   return console.write_text(options.save_recipe, print_recipe(run.recipe.recipe));
+}
+
+Expected<void> use_variants_of(const Plan& plan, const DecisionOptions& options, PreparedRun& run) {
+  if (options.recipe.scheme.empty()) return {};
+  const SchemeTable& known = options.schemes.known();
+  QUADRANT_TRY(const SchemeEntry* const scheme, known.find(options.recipe.scheme));
+  if (scheme->variants == nullptr) return {};
+  QUADRANT_TRY(const std::vector<SchemeChoice> variants, scheme->variants());
+  if (!is_of_variants(plan, variants)) return {};
+  const std::string given = options.schemes.given_option(*scheme);
+  if (given.empty()) return use_variants(run, variants);
+  return fail(ErrorCode::usage,
+              fmt::format("--plan is of a budget, which chose bits, blocks and scales for each "
+                          "weight: {} does not go with it",
+                          given));
 }
 
 }  // namespace quadrant::cli

@@ -3,13 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <optional>
 #include <string>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "cli/resources.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "recipe/typed_recipe.hpp"
@@ -27,38 +26,31 @@ Json json_of(const Agreement& worst) {
 
 class Diagnose final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "diagnose", "Say where a quantized model loses accuracy, why, and what to do about it");
-    command->add_option("FLOAT", options_.real_name, "The model, in float")
-        ->required()
-        ->type_name("");
-    command->add_option("QUANTIZED", options_.quantized_name, "The quantized model")
-        ->required()
-        ->type_name("");
-    command->add_option("--data", data_.calibration, "Samples to measure on, as for 'compare'")
-        ->required()
-        ->type_name("PATH");
-    command
-        ->add_option("--calibration", options_.calibration.calibration,
-                     "Samples for remedies to calibrate on (default: those of --data)")
-        ->type_name("PATH");
-    command->add_option("--most", options_.most, "How many causes to name")
-        ->type_name("N")
+  Diagnose()
+      : Command(
+            {.name = "diagnose",
+             .about = "Say where a quantized model loses accuracy, why, and what to do about it",
+             .runs_models = true,
+             .shares_work = true}) {}
+
+  void declare(CLI::App& command) override {
+    add_argument(command, "FLOAT", options_.real_name, "The model, in float");
+    add_argument(command, "QUANTIZED", options_.quantized_name, "The quantized model");
+    add_value(command, "--data", data_.calibration, "PATH",
+              "Samples to measure on, as for 'compare'")
+        ->required();
+    add_value(command, "--calibration", options_.calibration.calibration, "PATH",
+              "Samples for remedies to calibrate on (default: those of --data)");
+    add_value(command, "--most", options_.most, "N", "How many causes to name")
         ->capture_default_str();
-    command->add_flag("!--no-remedies", options_.try_remedies, "Quantize nothing anew");
-    declare_threads(*command, threads_);
-    declare_json(*command, json_);
-    command->footer(
+    command.add_flag("!--no-remedies", options_.try_remedies, "Quantize nothing anew");
+    declare_threads(command, threads_);
+    declare_json(command, json_);
+    command.footer(
         "Each command that is printed was tried, and stands beside the SQNR that it gave.\n\n"
         "Example:\n"
         "  quadrant diagnose model.onnx model.int8.onnx --data samples");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     const RunContext& context = console.context();
@@ -125,11 +117,12 @@ class Diagnose final : public Command {
   RunInputs data_;
   DiagnoseOptions options_;
   unsigned threads_ = 0;
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_diagnose() { return std::make_unique<Diagnose>(); }
+std::unique_ptr<Command> make_diagnose(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Diagnose>();
+}
 
 }  // namespace quadrant::cli

@@ -1,10 +1,9 @@
 // quadrant diff PLAN_A PLAN_B: what two saved plans decide differently.
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "report/terminal_text.hpp"
@@ -13,9 +12,7 @@ namespace quadrant::cli {
 namespace {
 
 Json differences_json(const std::vector<PlanDifference>& differences) {
-  const auto side = [](const std::string& text) {
-    return text.empty() ? Json(nullptr) : Json(text);  // not there
-  };
+  const auto side = [](const std::string& text) { return text_or_null(text); };
   Json list = Json::array();
   for (const PlanDifference& difference : differences) {
     list.push_back({{"what", difference.what},
@@ -37,23 +34,21 @@ std::string print_text(std::vector<PlanDifference> differences) {
 
 class Diff final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("diff", "Show what two saved plans decide differently");
-    command->add_option("PLAN_A", before_, "Plan that 'quadrant plan -o' saved")
-        ->required()
-        ->type_name("");
-    command->add_option("PLAN_B", after_, "Plan to compare it with")->required()->type_name("");
-    declare_json(*command, json_);
-    command->footer(
+  Diff()
+      : Command({.name = "diff",
+                 .about = "Show what two saved plans decide differently",
+                 .reads_models = false}) {}
+
+  void declare(CLI::App& command) override {
+    add_argument(command, "PLAN_A", before_, "Plan that 'quadrant plan -o' saved");
+    add_argument(command, "PLAN_B", after_, "Plan to compare it with");
+    declare_json(command, json_);
+    command.footer(
         "A line for each difference: '-' is in PLAN_A alone, '+' in PLAN_B alone. Exit code 0\n"
         "and no line: they decide the same. Exit code 6: they differ.\n\n"
         "Example:\n"
         "  quadrant diff yesterday.json today.json");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool reads_models() const noexcept override { return false; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const Plan before, read_plan(before_));
@@ -78,12 +73,13 @@ class Diff final : public Command {
  private:
   std::string before_;
   std::string after_;
-  bool json_ = false;
   bool is_different_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_diff() { return std::make_unique<Diff>(); }
+std::unique_ptr<Command> make_diff(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Diff>();
+}
 
 }  // namespace quadrant::cli

@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
@@ -23,27 +21,24 @@ constexpr std::array versions{EncodingsVersion::v0_6_1, EncodingsVersion::v1_0_0
 
 class Encodings final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "encodings", "Write the scales and zero points of a quantized model, by name");
-    command
-        ->add_option("MODEL", model_, "Quantized model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    command->add_option("-o,--output", output_, "File to write")->required()->type_name("FILE");
-    add_choice(*command, "--version", version_, {"0.6.1", "1.0.0", "2.0.0"},
+  Encodings()
+      : Command({.name = "encodings",
+                 .about = "Write the scales and zero points of a quantized model, by name"}) {}
+
+  void declare(CLI::App& command) override {
+    add_argument(command, "MODEL", model_,
+                 "Quantized model to read: .onnx, .tflite, .xml, or .qd, text");
+    add_value(command, "-o,--output", output_, "FILE", "File to write")->required();
+    add_choice(command, "--version", version_, {"0.6.1", "1.0.0", "2.0.0"},
                "Of the format, which is that of AIMET's files")
         ->capture_default_str();
-    declare_json(*command, json_);
-    command->footer(
+    declare_json(command, json_);
+    command.footer(
         "Examples:\n"
         "  quadrant encodings model.int8.onnx -o model.encodings\n"
         "  quadrant quantize model.onnx -o again.onnx --scheme static-affine "
         "--encodings model.encodings");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
@@ -91,11 +86,12 @@ class Encodings final : public Command {
   std::string model_;
   std::string output_;
   std::string version_ = "1.0.0";
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_encodings() { return std::make_unique<Encodings>(); }
+std::unique_ptr<Command> make_encodings(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Encodings>();
+}
 
 }  // namespace quadrant::cli

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <utility>
 #include <variant>
 
-#include "cli/runtimes.hpp"
-#include "quadrant/calibration/calibrate.hpp"
+#include "cli/arguments.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
@@ -40,25 +38,21 @@ class Moments {
       : options_(options), call_(call), console_(console) {}
 
   Expected<void> run() {
-    QUADRANT_TRY(const auto runtime, make_runtime(call_.runtime, console_));
-    QUADRANT_TRY(const Graph graph, read_model(call_.model, console_.context()));
-    QUADRANT_TRY(hash_, in_file(model_hash(graph, console_.context().executor), call_.model));
     QUADRANT_CHECK(merge_saved());
-    const bool has_samples = !call_.data.path.empty() || call_.data.random != 0;
-    if (has_samples) {
-      QUADRANT_TRY(const auto data, open_data(call_.data, graph, console_));
-      QUADRANT_TRY(
-          CheckpointOptions checkpoint,
-          checkpoint_of(call_.keep, call_.output, call_.runtime, print_moments(kept_), console_));
+    if (call_.data.is_given()) {
+      QUADRANT_TRY(const auto data, open_data(call_.data, call_.graph, console_));
+      QUADRANT_TRY(CheckpointOptions checkpoint,
+                   checkpoint_of(call_.keep, call_.output, call_.runtime_name, print_moments(kept_),
+                                 console_));
       QUADRANT_TRY(const Kept found,
-                   gather({graph, *runtime, *data, call_.part, std::move(checkpoint)}));
+                   gather({call_.graph, call_.runtime, *data, call_.part, std::move(checkpoint)}));
       QUADRANT_CHECK(in_file(kept_.merge(found), call_.model));
     }
     if constexpr (std::is_same_v<Kept, SecondMomentsTable>) {
-      QUADRANT_CHECK(in_file(check_moments(graph, kept_), call_.model));
+      QUADRANT_CHECK(in_file(check_moments(call_.graph, kept_), call_.model));
     }
     kept_.model = std::filesystem::path(call_.model).filename().string();
-    kept_.model_hash = hash_;
+    kept_.model_hash = call_.hash;
     if (!is_first(console_.context().ranks)) return {};
     if (!call_.output.empty()) {
       QUADRANT_CHECK(console_.write_text(call_.output, print_moments(kept_)));
@@ -78,14 +72,14 @@ class Moments {
                                        : "a grid has no sums to add: it is what --grid counts on",
                     {.file = path});
       }
-      QUADRANT_CHECK(check_model(table->model_hash, hash_, path));
+      QUADRANT_CHECK(check_model(table->model_hash, call_.hash, path));
       QUADRANT_CHECK(in_file(kept_.merge(*table), path));
       if (!grid_ && !options_.grid_only) grid_ = grid_of(std::move(saved));
     }
     if (options_.grid.empty()) return {};
     QUADRANT_TRY(SavedMoments saved, read_moments(options_.grid));
     grid_ = grid_of(std::move(saved));
-    return check_model(grid_->model_hash, hash_, options_.grid);
+    return check_model(grid_->model_hash, call_.hash, options_.grid);
   }
 
   [[nodiscard]] Expected<Kept> gather(const Gathering& what) {
@@ -120,12 +114,11 @@ class Moments {
       for (const LeftAlone& each : kept_.left) {
         left.push_back({{"weight", each.name}, {"reason", each.reason}});
       }
-      console_.print_json(
-          Json{{"model", call_.model},
-               {"output", call_.output.empty() ? Json(nullptr) : Json(call_.output)},
-               {"samples", kept_.samples},
-               {"weights", std::move(weights)},
-               {"left", std::move(left)}});
+      console_.print_json(Json{{"model", call_.model},
+                               {"output", text_or_null(call_.output)},
+                               {"samples", kept_.samples},
+                               {"weights", std::move(weights)},
+                               {"left", std::move(left)}});
       return;
     }
     console_.print(fmt::format("{}\n  {}\n", table.print(), counted(kept_.samples, "sample")));
@@ -133,15 +126,12 @@ class Moments {
       console_.print(
           fmt::format("  without '{}': {}\n", printable(each.name), printable(each.reason)));
     }
-    if (!call_.output.empty()) {
-      console_.print(fmt::format("  saved in {}\n", printable(call_.output)));
-    }
+    console_.print(file_line("  saved in", call_.output));
   }
 
   const MomentsOptions& options_;
   const MomentsCall& call_;
   Console& console_;
-  std::uint64_t hash_ = 0;
   Kept kept_;
   std::optional<MomentsGrid> grid_;
 };
@@ -158,11 +148,9 @@ void declare(CLI::App& command, MomentsOptions& options) {
                                                "Find only their grids, on which runs on parts of "
                                                "the samples count, so that they can be merged")
                                      ->needs(moments);
-  command
-      .add_option("--grid", options.grid,
-                  "The grid to count on: a file of --grid-only, or of moments to add to (default: "
-                  "that of the merged files, or one that is found first)")
-      ->type_name("FILE")
+  add_value(command, "--grid", options.grid, "FILE",
+            "The grid to count on: a file of --grid-only, or of moments to add to (default: "
+            "that of the merged files, or one that is found first)")
       ->needs(moments)
       ->excludes(grid_only);
 }

@@ -1,18 +1,18 @@
 // quadrant calibrate --moments: second moments of what layers compute on, and their grids.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "cli/checkpoint_options.hpp"
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "cli/data_options.hpp"
 #include "quadrant/calibration/calibrate.hpp"
+#include "quadrant/ir/graph.hpp"
+#include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 
@@ -29,7 +29,10 @@ void declare(CLI::App& command, MomentsOptions& options);
 /// The rest of the call.
 struct MomentsCall {
   const std::string& model;
-  const std::string& runtime;
+  const Graph& graph;
+  std::uint64_t hash = 0;  ///< of the graph
+  const std::string& runtime_name;
+  const Runtime& runtime;
   const DataOptions& data;
   SamplePart part;
   const KeepOptions& keep;

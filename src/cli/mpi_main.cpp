@@ -1,7 +1,5 @@
 // quadrant-mpi: the command on several ranks, which mpirun or a scheduler starts.
 #include <cstdlib>
-#include <memory>
-#include <string>
 
 #include "adapters/mpi/mpi_ranks.hpp"
 #include "cli/exit_code.hpp"

@@ -3,14 +3,11 @@
 
 #include <string_view>
 
+#include "cli/cli11.hpp"
 #include "quadrant/support/error.hpp"
 #include "quadrant/support/executor.hpp"
 #include "quadrant/support/files.hpp"
 #include "quadrant/support/ranks.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

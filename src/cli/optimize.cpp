@@ -4,21 +4,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/checkpoint_options.hpp"
-#include "cli/choices.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "cli/onnx_output.hpp"
+#include "cli/recipe_options.hpp"
 #include "cli/resources.hpp"
 #include "cli/schemes.hpp"
-#include "cli/scope_options.hpp"
 #include "cli/signals.hpp"
 #include "pipeline/optimize_text.hpp"
 #include "quadrant/calibration/compare.hpp"
@@ -35,25 +33,24 @@ namespace {
 
 class Optimize final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "optimize", "Search for the static quantization that is accurate enough");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    command->add_option("-o,--output", output_, "Model to write")->required()->type_name("FILE");
-    command
-        ->add_option("--data", data_,
-                     "Samples to judge on (default: a part of --calibration, which nothing is then "
-                     "fitted on)")
-        ->type_name("PATH");
-    command
-        ->add_option("--labels", labels_,
-                     "The right classes, one for each row of scores: .txt with an integer a line, "
-                     ".npy or .npz")
-        ->type_name("FILE");
+  Optimize()
+      : Command({.name = "optimize",
+                 .about = "Search for the static quantization that is accurate enough",
+                 .runs_models = true,
+                 .shares_work = true,
+                 .replaceable = "MODEL"}) {}
+
+  void declare(CLI::App& command) override {
+    add_model(command, model_);
+    add_value(command, "-o,--output", output_, "FILE", "Model to write")->required();
+    add_value(command, "--data", data_, "PATH",
+              "Samples to judge on (default: a part of --calibration, which nothing is then "
+              "fitted on)");
+    add_value(command, "--labels", labels_, "FILE",
+              "The right classes, one for each row of scores: .txt with an integer a line, "
+              ".npy or .npz");
     const auto add = [&](const char* name, double& value, const char* unit, const char* about) {
-      return command->add_option(name, value, about)
+      return command.add_option(name, value, about)
           ->check(is_finite())
           ->type_name(unit)
           ->capture_default_str();
@@ -68,20 +65,18 @@ class Optimize final : public Command {
         "How many percent of the products may stay float, those that cost most; 0: nothing is "
         "excluded")
         ->check(percent);
-    command
-        ->add_option("--save-recipe", save_recipe_,
-                     "Save the result as a recipe: 'quantize' makes the same model with it")
-        ->type_name("FILE");
-    declare_for_attempts(*command, keep_);
-    cli::declare(*command, scope_);
-    declare_json(*command, json_);
-    declare_threads(*command, threads_);
-    schemes_.declare(*command);
+    add_value(command, "--save-recipe", save_recipe_, "FILE",
+              "Save the result as a recipe: 'quantize' makes the same model with it");
+    declare_for_attempts(command, keep_);
+    cli::declare(command, scope_);
+    declare_json(command, json_);
+    declare_threads(command, threads_);
+    schemes_.declare(command);
     // Encodings are of the model as it is, not of what optimizations make of it.
     for (const char* const name : {"--optimize", "--encodings"}) {
-      command->remove_option(command->get_option(name));
+      command.remove_option(command.get_option(name));
     }
-    command->footer(
+    command.footer(
         "Tries, until the accuracy is good enough: corrected biases; other encodings of "
         "activations and weights, unless they are given; equalized channels; with --kernels tflite "
         "16 bits; values in front of Log, Exp, Reciprocal, Sqrt, Pow and divisors in float; the "
@@ -89,14 +84,7 @@ class Optimize final : public Command {
         "Examples:\n"
         "  quadrant optimize model.onnx -o small.onnx --calibration samples --accept-sqnr 25\n"
         "  quadrant optimize model.onnx -o small.onnx --calibration samples --checkpoint");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
-
-  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
@@ -189,58 +177,11 @@ class Optimize final : public Command {
     return fmt::format("; finer: {}", fmt::join(finer, ", "));
   }
 
-  static Json to_json(const OptimizeFigure& figure) {
-    const Agreement worst = figure.worst();
-    const auto loss = figure.loss();
-    return {{"sqnr_db", worst.sqnr_db()},
-            {"non_finite", worst.non_finite},
-            {"nan", figure.nan()},
-            {"points_lost", loss ? Json(*loss) : Json(nullptr)},
-            {"float_top1", figure.before ? Json(figure.before->top1_share()) : Json(nullptr)}};
-  }
-
-  static Json to_json(const OptimizeAttempt& attempt, bool is_written) {
-    Json json = to_json(attempt.judged);
-    const OptimizeSettings& settings = attempt.settings;
-    json["settings"] = settings.name();
-    json["optimizations"] = settings.optimizations;
-    json["excluded"] = Json::array();
-    for (const FloatPart& part : settings.excluded) {
-      json["excluded"].push_back({{"name", part.name}, {"reason", part.reason}});
-    }
-    json["fitted"] = to_json(attempt.fitted);
-    json["held_back"] = attempt.held_back ? to_json(*attempt.held_back) : Json(nullptr);
-    json["weights"] = attempt.weights;
-    json["quantized_weights"] = attempt.quantized;
-    json["seconds"] = attempt.seconds;
-    json["is_written"] = is_written;
-    json["refusal"] = attempt.refusal;
-    return json;
-  }
-
-  void print_json(const Optimized& done, Console& console) const {
-    Json attempts = Json::array();
-    for (std::size_t i = 0; i < done.attempts.size(); ++i) {
-      attempts.push_back(to_json(done.attempts[i], i == done.best));
-    }
-    const OptimizeSamples& samples = done.samples;
-    console.print_json(Json{{"model", model_},
-                            {"output", output_},
-                            {"is_good_enough", done.is_good_enough},
-                            {"is_stopped", done.is_stopped},
-                            {"samples",
-                             {{"fitted", samples.fitted},
-                              {"judged", samples.judged},
-                              {"held_back", samples.held_back},
-                              {"are_crossed", samples.use == OptimizeSamples::Use::crossed},
-                              {"fitted_in_the_end", done.fitted}}},
-                            {"recipe", Json::parse(print_recipe(done.recipe))},
-                            {"attempts", std::move(attempts)}});
-  }
-
   void print(const Optimized& done, const OnnxWriteReport& written, Console& console) const {
     if (json_) {
-      print_json(done, console);
+      Json document{{"model", model_}, {"output", output_}};
+      document.update(to_json(done));
+      console.print_json(std::move(document));
       return;
     }
     console.print(fmt::format("{}\n  {}\n  {}\n  written to {}\n", print_attempts(done),
@@ -262,13 +203,14 @@ class Optimize final : public Command {
   double most_float_ = 25;
   std::string save_recipe_;
   unsigned threads_ = 0;
-  bool json_ = false;
   const SchemeEntry& scheme_ = **find_scheme("static_affine");
   Schemes schemes_{scheme_};
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_optimize() { return std::make_unique<Optimize>(); }
+std::unique_ptr<Command> make_optimize(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Optimize>();
+}
 
 }  // namespace quadrant::cli

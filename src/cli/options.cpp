@@ -51,15 +51,17 @@ Json describe(const CLI::App& command) {
 
 class Options final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    app_ = &app;
-    CLI::App* const command = app.add_subcommand("options", "Print this program's options as JSON");
-    command->group("");  // hidden
-    return command;
+  Options()
+      : Command({.name = "options",
+                 .about = "Print this program's options as JSON",
+                 .reads_models = false}) {
+    json_ = true;
   }
 
-  [[nodiscard]] bool wants_json() const noexcept override { return true; }
-  [[nodiscard]] bool reads_models() const noexcept override { return false; }
+  void declare(CLI::App& command) override {
+    app_ = command.get_parent();
+    command.group("");  // hidden
+  }
 
   Expected<void> run(Console& console) override {
     Json commands = Json::array();
@@ -74,11 +76,13 @@ class Options final : public Command {
   }
 
  private:
-  const CLI::App* app_ = nullptr;
+  CLI::App* app_ = nullptr;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_options() { return std::make_unique<Options>(); }
+std::unique_ptr<Command> make_options(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Options>();
+}
 
 }  // namespace quadrant::cli

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -12,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/tables.hpp"
@@ -102,43 +101,34 @@ Json file_json(const PlacedModel& model) {
 
 class Place final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command =
-        app.add_subcommand("placement", "Show where a model can run, and what loading costs there");
-    command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    CLI::Option* quantized = command->add_option(
+  Place()
+      : Command({.name = "placement",
+                 .about = "Show where a model can run, and what loading costs there"}) {}
+
+  void declare(CLI::App& command) override {
+    add_model(command, model_);
+    CLI::Option* quantized = command.add_option(
         "--quantized", quantized_, "The same model, quantized: which of the two to ship");
     quantized->type_name("MODEL");
-    command->add_option("--float", float_, "The same model in floats: which of the two to ship")
-        ->type_name("MODEL")
+    add_value(command, "--float", float_, "MODEL",
+              "The same model in floats: which of the two to ship")
         ->excludes(quantized);
-    command
-        ->add_option("--runtime", runtimes_,
-                     "CPU, GPU, DSP or AIP (default: all of them). Repeatable")
-        ->type_name("NAME")
+    add_value(command, "--runtime", runtimes_, "NAME",
+              "CPU, GPU, DSP or AIP (default: all of them). Repeatable")
         ->allow_extra_args(false);
-    command
-        ->add_option("--throughput", throughput_,
-                     "Elements that a device converts in a second, for the estimate of time")
-        ->type_name("X")
+    add_value(command, "--throughput", throughput_, "X",
+              "Elements that a device converts in a second, for the estimate of time")
         ->capture_default_str();
-    command
-        ->add_option("--hta", hta_,
-                     "Kinds of operations that HTA takes instead of those that are assumed")
+    add_value(command, "--hta", hta_, "KIND,...",
+              "Kinds of operations that HTA takes instead of those that are assumed")
         ->delimiter(',')
-        ->type_name("KIND,...")
         ->allow_extra_args(false);
-    declare_json(*command, json_);
-    command->footer(
+    declare_json(command, json_);
+    command.footer(
         "Examples:\n"
         "  quadrant placement model.onnx\n"
         "  quadrant placement model.onnx --quantized model.int8.onnx --runtime CPU --runtime DSP");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_TRY(PlacementOptions options, make_options());
@@ -258,11 +248,12 @@ class Place final : public Command {
   std::vector<std::string> runtimes_;
   double throughput_ = PlacementOptions{}.elements_per_second;
   std::vector<std::string> hta_;
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_placement() { return std::make_unique<Place>(); }
+std::unique_ptr<Command> make_placement(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Place>();
+}
 
 }  // namespace quadrant::cli

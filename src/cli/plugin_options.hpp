@@ -5,13 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/support/error.hpp"
 #include "quadrant/support/files.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

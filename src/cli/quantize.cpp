@@ -3,22 +3,19 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <optional>
 
+#include "cli/arguments.hpp"
 #include "cli/budget.hpp"
-#include "cli/budget_outcome.hpp"
-#include "cli/choices.hpp"
 #include "cli/command.hpp"
 #include "cli/decision.hpp"
-#include "cli/frontier_points.hpp"
 #include "cli/onnx_output.hpp"
-#include "cli/plan_variants.hpp"
 #include "cli/report_options.hpp"
 #include "cli/resources.hpp"
-#include "cli/rule_summary.hpp"
+#include "pipeline/budget_outcome.hpp"
+#include "pipeline/rule_summary.hpp"
 #include "quadrant/io/onnx.hpp"
 #include "quadrant/pipeline/kernels_target.hpp"
 #include "quadrant/pipeline/model_file.hpp"
@@ -72,35 +69,36 @@ struct Sums {
 
 class Quantize final : public Command {
  public:
-  explicit Quantize(const SchemeTable& schemes) : options_(schemes) {}
+  explicit Quantize(const SchemeTable& schemes)
+      : Command({.name = "quantize",
+                 .about = "Quantize a model",
+                 .runs_models = true,
+                 .shares_work = true,
+                 .replaceable = "MODEL"}),
+        options_(schemes) {}
 
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand("quantize", "Quantize a model");
-    cli::declare(*command, options_);
-    command->add_option("-o,--output", output_, "Model to write; may be the input")
-        ->type_name("FILE");
-    plan_option_ =
-        command->add_option("--plan", plan_path_, "Follow a plan that 'quadrant plan -o' saved")
-            ->type_name("FILE");
-    command->add_flag("--dry-run", dry_run_, "Say what would be done and write nothing");
-    cli::declare(*command, side_);
-    declare_non_finite(*command, options_.non_finite);
-    declare_save_recipe(*command, options_);
-    command
-        ->add_option("--format", options_.format,
-                     "How the file stores quantized values: QuantizeLinear and DequantizeLinear, "
-                     "or, for matrix products that can be, com.microsoft.MatMulNBits or "
-                     "MatMulBnb4; or, for weights of float8, arithmetic that is computed once")
+  void declare(CLI::App& command) override {
+    cli::declare(command, options_, json_);
+    add_value(command, "-o,--output", output_, "FILE", "Model to write; may be the input");
+    plan_option_ = add_value(command, "--plan", plan_path_, "FILE",
+                             "Follow a plan that 'quadrant plan -o' saved");
+    command.add_flag("--dry-run", dry_run_, "Say what would be done and write nothing");
+    cli::declare(command, side_);
+    declare_non_finite(command, options_.non_finite);
+    declare_save_recipe(command, options_);
+    add_value(command, "--format", options_.format, "qdq|matmulnbits|arithmetic",
+              "How the file stores quantized values: QuantizeLinear and DequantizeLinear, "
+              "or, for matrix products that can be, com.microsoft.MatMulNBits or "
+              "MatMulBnb4; or, for weights of float8, arithmetic that is computed once")
         ->check(one_of({"qdq", "matmulnbits", "arithmetic"}))
-        ->type_name("qdq|matmulnbits|arithmetic")
         ->capture_default_str();
-    command->add_flag(
+    command.add_flag(
         "--external-data", external_data_,
         "Put tensors of 1 kB or more into a data file beside the model; models of more "
         "than 2 GB always do");
-    declare_memory(*command, memory_);
-    cli::declare(*command, budget_);
-    command->footer(
+    declare_memory(command, memory_);
+    cli::declare(command, budget_);
+    command.footer(
         "Examples:\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only\n"
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --exclude '^lm_head'\n"
@@ -110,14 +108,7 @@ class Quantize final : public Command {
         "  quadrant quantize model.onnx -o small.onnx --scheme weight-only --target-bits 4.5 "
         "--data samples\n"
         "  quadrant quantize model.onnx --dry-run --mix int8,int4-block32");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
-
-  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     const Clock::time_point start = Clock::now();
@@ -228,7 +219,7 @@ class Quantize final : public Command {
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
              const std::optional<MetBudget>& decided, const std::optional<OnnxWriteReport>& written,
              const std::optional<Sums>& sums, const RoundingLog* rounding, Console& console) const {
-    if (options_.json) {
+    if (json_) {
       Json document{{"model", options_.model},
                     {"output", written ? Json(output_) : Json(nullptr)},
                     {"dry_run", dry_run_},
@@ -237,7 +228,7 @@ class Quantize final : public Command {
                     {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
                     {"rounding", rounding != nullptr ? to_json(*rounding) : Json(nullptr)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
-                    {"budget", decided ? cli::to_json(decided->decision) : Json(nullptr)}};
+                    {"budget", decided ? to_json(decided->decision) : Json(nullptr)}};
       add_files(document, side_);
       console.print_json(std::move(document));
       return;
@@ -245,7 +236,7 @@ class Quantize final : public Command {
     console.print(to_string(summary));
     if (!rules.empty()) console.print('\n' + print_rules(rules));
     if (sums && !sums->remark.empty()) console.print(fmt::format("\n  {}\n", sums->remark));
-    if (decided) console.print('\n' + cli::to_string(decided->decision));
+    if (decided) console.print('\n' + to_string(decided->decision));
     if (!written) {
       const std::string files = print_files(side_);
       console.print(fmt::format("\n  dry run: {} is written\n{}",

@@ -1,14 +1,11 @@
 // quadrant recipe NAME|FILE: a preset, or a file of one's own, as JSON; or the schema of recipes.
 #include "quadrant/recipe/recipe.hpp"
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <system_error>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 
 namespace quadrant::cli {
@@ -16,26 +13,23 @@ namespace {
 
 class ShowRecipe final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command =
-        app.add_subcommand("recipe", "Print a preset, to start from, or check a recipe");
-    command
-        ->add_option("RECIPE", recipe_,
-                     "Name of a preset, or a file: it is read, and printed as this program "
-                     "understands it")
-        ->type_name("");
-    command->add_flag("--schema", schema_, "Print the JSON Schema of recipes");
-    declare_json(*command, json_);
-    command->footer(
+  ShowRecipe()
+      : Command({.name = "recipe",
+                 .about = "Print a preset, to start from, or check a recipe",
+                 .reads_models = false}) {}
+
+  void declare(CLI::App& command) override {
+    add_value(command, "RECIPE", recipe_, "",
+              "Name of a preset, or a file: it is read, and printed as this program "
+              "understands it");
+    command.add_flag("--schema", schema_, "Print the JSON Schema of recipes");
+    declare_json(command, json_);
+    command.footer(
         "Examples:\n"
         "  quadrant recipe int4-block32 > recipe.json\n"
         "  quadrant recipe recipe.json\n"
         "  quadrant recipe --schema > recipe.schema.json");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-  [[nodiscard]] bool reads_models() const noexcept override { return false; }
 
   Expected<void> run(Console& console) override {
     if (recipe_.empty() == !schema_) {
@@ -61,11 +55,12 @@ class ShowRecipe final : public Command {
  private:
   std::string recipe_;
   bool schema_ = false;
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_recipe() { return std::make_unique<ShowRecipe>(); }
+std::unique_ptr<Command> make_recipe(const SchemeTable& /*schemes*/) {
+  return std::make_unique<ShowRecipe>();
+}
 
 }  // namespace quadrant::cli

@@ -2,11 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include "cli/arguments.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -80,28 +81,19 @@ Expected<NamedRecipe> recipe_from(const RecipeOptions& options, const Schemes& s
 }  // namespace
 
 void declare(CLI::App& command, RecipeOptions& options) {
-  CLI::Option* const scheme = command
-                                  .add_option("-s,--scheme", options.scheme,
-                                              "How to quantize; 'quadrant list' shows schemes")
-                                  ->type_name("NAME");
+  CLI::Option* const scheme = add_value(command, "-s,--scheme", options.scheme, "NAME",
+                                        "How to quantize; 'quadrant list' shows schemes");
   CLI::Option* const mix =
-      command
-          .add_option(
-              "--mix", options.mix,
-              "Several schemes, of which each weight gets one or none: names of presets, as "
-              "in int8,int4-block32, or NAME=SCHEME,OPTION=VALUE,... Repeatable")
-          ->allow_extra_args(false)
-          ->type_name("SCHEMES");
+      add_value(command, "--mix", options.mix, "SCHEMES",
+                "Several schemes, of which each weight gets one or none: names of presets, as "
+                "in int8,int4-block32, or NAME=SCHEME,OPTION=VALUE,... Repeatable")
+          ->allow_extra_args(false);
   CLI::Option* const preset =
-      command
-          .add_option("--preset", options.preset,
-                      "A recipe that comes with the program; 'quadrant list presets' shows them")
-          ->type_name("NAME");
-  command
-      .add_option("--recipe", options.file,
-                  "Schemes, and rules that say which weight gets which: a file, as --save-recipe "
-                  "writes it")
-      ->type_name("FILE")
+      add_value(command, "--preset", options.preset, "NAME",
+                "A recipe that comes with the program; 'quadrant list presets' shows them");
+  add_value(command, "--recipe", options.file, "FILE",
+            "Schemes, and rules that say which weight gets which: a file, as --save-recipe "
+            "writes it")
       ->excludes(scheme)
       ->excludes(mix)
       ->excludes(preset);
@@ -119,6 +111,17 @@ Expected<NamedRecipe> recipe_of(const RecipeOptions& options, const Schemes& sch
                                      options.scheme.empty() ? made.label : std::string()));
   for (const auto& [key, value] : schemes.given_for_model()) made.recipe.model[key] = value;
   return made;
+}
+
+void declare(CLI::App& command, ScopeOptions& options) {
+  // Each may be given several times, with one value: `--include A --include B MODEL`.
+  add_value(command, "--include", options.include, "RE",
+            "Quantize only what matches: nodes, weights and values whose name contains a match of "
+            "the regular expression. Repeatable")
+      ->allow_extra_args(false);
+  add_value(command, "--exclude", options.exclude, "RE",
+            "Leave what matches in float. Repeatable; stronger than --include")
+      ->allow_extra_args(false);
 }
 
 }  // namespace quadrant::cli

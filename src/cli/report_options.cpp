@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/tables.hpp"
@@ -16,17 +16,12 @@ namespace quadrant::cli {
 namespace fs = std::filesystem;
 
 void declare(CLI::App& command, ReportOptions& options) {
-  command
-      .add_option("--report", options.report,
-                  "Save a page about the decision and its reasons, for a browser")
-      ->type_name("FILE");
-  command
-      .add_option("--sensitivity", options.sensitivity,
-                  "For --report: what 'quadrant sensitivity --cache' measured on this model")
-      ->type_name("FILE");
-  command
-      .add_option("--dot", options.dot, "Save a picture of the decision, in Graphviz's language")
-      ->type_name("FILE");
+  add_value(command, "--report", options.report, "FILE",
+            "Save a page about the decision and its reasons, for a browser");
+  add_value(command, "--sensitivity", options.sensitivity, "FILE",
+            "For --report: what 'quadrant sensitivity --cache' measured on this model");
+  add_value(command, "--dot", options.dot, "FILE",
+            "Save a picture of the decision, in Graphviz's language");
 }
 
 Expected<void> check(const ReportOptions& options) {
@@ -59,17 +54,12 @@ Expected<void> write(const ReportOptions& options, const ReportSubject& subject,
 }
 
 std::string print_files(const ReportOptions& options) {
-  std::string text;
-  if (!options.report.empty()) text += fmt::format("  report in {}\n", printable(options.report));
-  if (!options.dot.empty()) text += fmt::format("  picture in {}\n", printable(options.dot));
-  return text;
+  return file_line("  report in", options.report) + file_line("  picture in", options.dot);
 }
 
-Json path_json(const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); }
-
 void add_files(Json& document, const ReportOptions& options) {
-  document["report"] = path_json(options.report);
-  document["dot"] = path_json(options.dot);
+  document["report"] = text_or_null(options.report);
+  document["dot"] = text_or_null(options.dot);
 }
 
 }  // namespace quadrant::cli

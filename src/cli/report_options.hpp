@@ -7,14 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "quadrant/engine/quantize.hpp"
 #include "quadrant/report/html_report.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 
@@ -41,8 +38,6 @@ void declare(CLI::App& command, ReportOptions& options);
 
 /// `  report in FILE` for each file.
 [[nodiscard]] std::string print_files(const ReportOptions& options);
-/// A path for --json; null: empty.
-[[nodiscard]] Json path_json(const std::string& path);
 /// The paths for --json, null where there is none.
 void add_files(Json& document, const ReportOptions& options);
 

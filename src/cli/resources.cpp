@@ -2,29 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <charconv>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 
 namespace quadrant::cli {
 
 void declare_threads(CLI::App& command, unsigned& threads) {
-  command
-      .add_option("--threads", threads,
-                  "Threads to use; 0: as many as the machine has. The result is the same")
+  add_value(command, "--threads", threads, "N",
+            "Threads to use; 0: as many as the machine has. The result is the same")
       ->check(whole_number(0, 1024))
-      ->type_name("N")
       ->capture_default_str();
 }
 
 void declare_memory(CLI::App& command, std::string& memory) {
-  command
-      .add_option("--memory", memory,
-                  "Memory for what is computed from weights; more of it goes to a temporary file "
-                  "beside the output. The model's graph and samples are not counted")
-      ->type_name("SIZE")
+  add_value(command, "--memory", memory, "SIZE",
+            "Memory for what is computed from weights; more of it goes to a temporary file "
+            "beside the output. The model's graph and samples are not counted")
       ->capture_default_str();
 }
 

@@ -5,11 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/cli11.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <memory>
 #include <new>
@@ -115,34 +116,16 @@ Expected<std::string> parse(CLI::App& app, std::span<const char* const> argument
 }
 
 // In the order in which help shows them.
-std::vector<std::unique_ptr<Command>> make_commands(const SchemeTable& schemes) {
-  std::vector<std::unique_ptr<Command>> made;
-  made.push_back(make_inspect());
-  made.push_back(make_list());
-  made.push_back(make_plan(schemes));
-  made.push_back(make_explain(schemes));
-  made.push_back(make_quantize(schemes));
-  made.push_back(make_optimize());
-  made.push_back(make_diff());
-  made.push_back(make_run());
-  made.push_back(make_calibrate());
-  made.push_back(make_compare());
-  made.push_back(make_diagnose());
-  made.push_back(make_sensitivity(schemes));
-  made.push_back(make_placement());
-  made.push_back(make_encodings());
-  made.push_back(make_transform());
-  made.push_back(make_recipe());
-  made.push_back(make_pareto(schemes));
-  made.push_back(make_convert(schemes));
-  made.push_back(make_options());
-  return made;
-}
+constexpr std::array makers{make_inspect,   make_list,      make_plan,      make_explain,
+                            make_quantize,  make_optimize,  make_diff,      make_run,
+                            make_calibrate, make_compare,   make_diagnose,  make_sensitivity,
+                            make_placement, make_encodings, make_transform, make_recipe,
+                            make_pareto,    make_convert,   make_options};
 
 ExitCode run_one(const CLI::App& declared, Command& command, Console& console) {
   if (command.wants_json()) console.use_json();
   Ranks* const ranks = console.context().ranks;
-  const bool is_shared = ranks != nullptr && command.shares_work();
+  const bool is_shared = ranks != nullptr && command.outline().shares_work;
   if (!is_shared) {
     console.context().ranks = nullptr;
     if (!is_first(ranks)) return ExitCode::done;
@@ -153,8 +136,8 @@ ExitCode run_one(const CLI::App& declared, Command& command, Console& console) {
   bool have_agreed = false;
   const auto work = [&]() -> Expected<void> {
     QUADRANT_CHECK(check_sample_options(declared));
-    if (command.runs_models()) QUADRANT_CHECK(use_run_memory(console));
-    QUADRANT_CHECK(announce_files(declared, command.replaceable(), console.files()));
+    if (command.outline().runs_models) QUADRANT_CHECK(use_run_memory(console));
+    QUADRANT_CHECK(announce_files(declared, command.outline().replaceable, console.files()));
     if (is_shared) QUADRANT_CHECK(check_same_files(declared, *ranks));
     QUADRANT_CHECK(command.run(console));
     QUADRANT_CHECK(console.flush());
@@ -190,14 +173,17 @@ using DeclaredCommands = std::vector<std::pair<CLI::App*, std::unique_ptr<Comman
 Expected<DeclaredCommands> declare_commands(CLI::App& app, Console& console) {
   DeclaredCommands commands;
   try {
-    for (std::unique_ptr<Command>& command : make_commands(console.context().all_schemes())) {
-      CLI::App* declared = command->declare(app);
-      if (command->reads_models()) {
+    for (const auto& make : makers) {
+      std::unique_ptr<Command> command = make(console.context().all_schemes());
+      const Command::Outline& outline = command->outline();
+      CLI::App* const declared = app.add_subcommand(outline.name, outline.about);
+      command->declare(*declared);
+      if (outline.reads_models) {
         declared->add_flag("--follow-links", console.context().follow_links,
                            "Read a model's data through symbolic links to anywhere, not only into "
                            "its folder or, where the model is a link itself, that of its file");
       }
-      if (command->runs_models()) declare_run_memory(*declared, console.run_memory);
+      if (outline.runs_models) declare_run_memory(*declared, console.run_memory);
       declare_sample_options(*declared, console);
       declare_plugins(*declared);
       commands.emplace_back(declared, std::move(command));

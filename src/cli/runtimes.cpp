@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
-
+#include "cli/arguments.hpp"
 #include "cli/resources.hpp"
 #include "quadrant/adapters/openvino.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -13,11 +12,9 @@
 namespace quadrant::cli {
 void declare_run_memory(CLI::App& command, std::string& text) {
   text = fmt::format("{}GiB", Interpreter::default_memory >> 30U);
-  command
-      .add_option("--run-memory", text,
-                  "Memory for the tensors that the interpreter computes from a sample, of which as "
-                  "many run at a time as there are threads. A model that needs more is refused")
-      ->type_name("SIZE")
+  add_value(command, "--run-memory", text, "SIZE",
+            "Memory for the tensors that the interpreter computes from a sample, of which as "
+            "many run at a time as there are threads. A model that needs more is refused")
       ->capture_default_str();
 }
 

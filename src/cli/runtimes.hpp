@@ -8,12 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "cli/console.hpp"
 #include "quadrant/runtime/interpreter.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

@@ -6,14 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/cli11.hpp"
 #include "quadrant/pipeline/run.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
 #include "quadrant/support/error.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-class Option;
-}  // namespace CLI
 
 namespace quadrant::cli {
 

@@ -1,11 +1,11 @@
 // quadrant sensitivity MODEL: which layer, quantized alone, costs how much at the outputs.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
 #include "cli/data_options.hpp"
 #include "cli/decision.hpp"
@@ -18,31 +18,27 @@ namespace {
 
 class Sensitivity final : public Command {
  public:
-  explicit Sensitivity(const SchemeTable& schemes) : options_(schemes) {}
+  explicit Sensitivity(const SchemeTable& schemes)
+      : Command({.name = "sensitivity",
+                 .about = "Quantize each weight alone and say what that costs at the outputs",
+                 .runs_models = true,
+                 .shares_work = true}),
+        options_(schemes) {}
 
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "sensitivity", "Quantize each weight alone and say what that costs at the outputs");
-    cli::declare(*command, options_);
-    cli::declare(*command, data_);
-    declare_non_finite(*command, options_.non_finite);
-    declare_runtime(*command, runtime_);
-    command
-        ->add_option("--cache", cache_,
-                     "File of measurements: read if it exists, written as the work goes on")
-        ->type_name("FILE");
-    command->footer(
+  void declare(CLI::App& command) override {
+    cli::declare(command, options_, json_);
+    cli::declare(command, data_);
+    declare_non_finite(command, options_.non_finite);
+    declare_runtime(command, runtime_);
+    add_value(command, "--cache", cache_, "FILE",
+              "File of measurements: read if it exists, written as the work goes on");
+    command.footer(
         "Weights are those that 'quadrant quantize' with the same options would quantize, the "
         "most\n"
         "sensitive first. Several that can only be quantized together are measured together.\n\n"
         "Example:\n"
         "  quadrant sensitivity model.onnx --scheme weight-only --bits 4 --data samples");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return options_.json; }
-  [[nodiscard]] bool runs_models() const noexcept override { return true; }
-  [[nodiscard]] bool shares_work() const noexcept override { return true; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check(data_));
@@ -60,7 +56,7 @@ class Sensitivity final : public Command {
 
  private:
   void print(const std::vector<LayerSensitivity>& study, Console& console) const {
-    if (options_.json) {
+    if (json_) {
       console.print_json(
           Json{{"model", options_.model},
                {"layers", quadrant::to_json(std::span<const LayerSensitivity>(study))}});

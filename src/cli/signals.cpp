@@ -8,7 +8,6 @@
 #include <new>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "cli/exit_code.hpp"
 

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 #include "cli/typed_keys.hpp"
 
 namespace quadrant::cli {

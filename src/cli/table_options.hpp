@@ -4,11 +4,8 @@
 #include <span>
 #include <string_view>
 
+#include "cli/cli11.hpp"
 #include "quadrant/recipe/scheme_table.hpp"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
-class App;
-}
 
 namespace quadrant::cli {
 

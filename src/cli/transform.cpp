@@ -1,13 +1,12 @@
 // quadrant transform MODEL -o OUT: a float model that quantizes better, with any tool.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "cli/arguments.hpp"
 #include "cli/command.hpp"
-#include "cli/decision.hpp"
 #include "cli/onnx_output.hpp"
 #include "cli/table_options.hpp"
 #include "quadrant/io/onnx.hpp"
@@ -35,32 +34,26 @@ std::vector<OptionSpec> of_float_model() {
 
 class Transform final : public Command {
  public:
-  CLI::App* declare(CLI::App& app) override {
-    CLI::App* command = app.add_subcommand(
-        "transform", "Make a float model easier to quantize: fold, equalize, absorb");
-    command->add_option("MODEL", model_, "Float model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
-        ->type_name("");
-    command->add_option("-o,--output", output_, "Model to write; may be the input")
-        ->required()
-        ->type_name("FILE");
-    command
-        ->add_option("--calibration", inputs_.calibration,
-                     "Samples that 'migrate' looks at, for codes of 8 bits")
-        ->type_name("PATH");
-    cli::declare(*command, of_float_model(), wanted_);
-    declare_json(*command, json_);
-    command->footer(
+  Transform()
+      : Command({.name = "transform",
+                 .about = "Make a float model easier to quantize: fold, equalize, absorb",
+                 .replaceable = "MODEL"}) {}
+
+  void declare(CLI::App& command) override {
+    add_argument(command, "MODEL", model_,
+                 "Float model to read: .onnx, .tflite, .xml, or .qd, text");
+    add_value(command, "-o,--output", output_, "FILE", "Model to write; may be the input")
+        ->required();
+    add_value(command, "--calibration", inputs_.calibration, "PATH",
+              "Samples that 'migrate' looks at, for codes of 8 bits");
+    cli::declare(command, of_float_model(), wanted_);
+    declare_json(command, json_);
+    command.footer(
         "The model computes the same, up to rounding; with hba a little different where values are "
         "rare,\nand with --relu6 relu where a ReLU6 limits.\n\n"
         "Example:\n"
         "  quadrant transform model.onnx -o equalized.onnx --optimize cle");
-    return command;
   }
-
-  [[nodiscard]] bool wants_json() const noexcept override { return json_; }
-
-  [[nodiscard]] std::string_view replaceable() const noexcept override { return "MODEL"; }
 
   Expected<void> run(Console& console) override {
     QUADRANT_CHECK(check_onnx_ending(output_));
@@ -90,11 +83,12 @@ class Transform final : public Command {
   std::string output_;
   OptionValues wanted_;
   RunInputs inputs_;
-  bool json_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Command> make_transform() { return std::make_unique<Transform>(); }
+std::unique_ptr<Command> make_transform(const SchemeTable& /*schemes*/) {
+  return std::make_unique<Transform>();
+}
 
 }  // namespace quadrant::cli

@@ -19,8 +19,6 @@
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::string_view openvino_prefix = "openvino-";
-
 bool has_kind(const Graph& graph, std::string_view kind) {
   for (std::uint32_t index = 0; index < graph.index_bound(); ++index) {
     const NodeId node = graph.node_at(index);
@@ -52,9 +50,9 @@ void add_notes(std::vector<std::string>& remarks, const std::vector<LeftAlone>& 
   }
 }
 
-Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
+Expected<OnTarget> on_fusion_target(const Graph& graph, KernelsTarget target,
                                     const QuantizeOptions& run) {
-  QUADRANT_TRY(FusedGraph fused, fuse_qdq(graph, {.target = target}, run));
+  QUADRANT_TRY(FusedGraph fused, quantize_qdq(graph, {.target = target}, run));
   OnTarget made{std::move(fused.model), std::move(fused.graph), std::move(fused.analysis), {}};
   if (fused.made_signed > 0) {
     made.remarks.push_back(
@@ -65,10 +63,10 @@ Expected<OnTarget> on_fusion_target(const Graph& graph, FusionTarget target,
   return made;
 }
 
-Expected<OnTarget> on_low_precision(const Graph& graph, LowPrecisionTarget target,
-                                    bool repair_ranges, const QuantizeOptions& run) {
+Expected<OnTarget> on_low_precision(const Graph& graph, KernelsTarget target, bool repair_ranges,
+                                    const QuantizeOptions& run) {
   const FakeQuantizeOptions options{.target = target, .repair = repair_ranges};
-  QUADRANT_TRY(LowPrecision lowered, lower_fake_quantize(graph, options, run));
+  QUADRANT_TRY(LowPrecision lowered, quantize_simulated(graph, options, run));
   OnTarget made{
       std::move(lowered.model), std::move(lowered.graph), std::move(lowered.analysis), {}};
   add_notes(made.remarks, lowered.notes);
@@ -80,32 +78,19 @@ Expected<OnTarget> on_low_precision(const Graph& graph, LowPrecisionTarget targe
 std::vector<std::string> kernels_targets() {
   std::vector<std::string> names;
   names.reserve(fusion_targets.size() + low_precision_targets.size());
-  for (const FusionTarget target : fusion_targets) names.push_back(name_of(target));
-  for (const LowPrecisionTarget target : low_precision_targets) names.push_back(name_of(target));
+  for (const KernelsTarget target : fusion_targets) names.emplace_back(to_string(target));
+  for (const KernelsTarget target : low_precision_targets) names.emplace_back(to_string(target));
   std::ranges::sort(names);
   return names;
-}
-
-std::string name_of(const KernelsTarget& target) {
-  if (const auto* fusion = std::get_if<FusionTarget>(&target))
-    return std::string(to_string(*fusion));
-  return fmt::format("{}{}", openvino_prefix, to_string(std::get<LowPrecisionTarget>(target)));
-}
-
-std::optional<KernelsTarget> parse_kernels_target(std::string_view name) {
-  if (name.starts_with(openvino_prefix)) {
-    return parse_low_precision_target(name.substr(openvino_prefix.size()));
-  }
-  return parse_fusion_target(name);
 }
 
 Expected<Destination> destination_of(const std::string& path, std::string_view target) {
   Destination made;
   QUADRANT_TRY(made.format, model_format(path));
-  if (target.empty() && made.format == ModelFormat::tflite) made.target = FusionTarget::tflite;
+  if (target.empty() && made.format == ModelFormat::tflite) made.target = KernelsTarget::tflite;
   if (target.empty()) return made;
   made.target = parse_kernels_target(target);
-  if (made.target) return made;
+  if (made.target && !scheme_of(*made.target).empty()) return made;
   const std::vector<std::string> known = kernels_targets();
   const std::vector<std::string_view> names(known.begin(), known.end());
   return fail(ErrorCode::usage,
@@ -113,17 +98,20 @@ Expected<Destination> destination_of(const std::string& path, std::string_view t
 }
 
 bool is_openvino(const std::optional<KernelsTarget>& target) {
-  return target && std::holds_alternative<LowPrecisionTarget>(*target);
+  return target && scheme_of(*target) == low_precision_scheme;
 }
 
-std::string_view scheme_of(const KernelsTarget& target) {
-  return std::holds_alternative<FusionTarget>(target) ? fusion_scheme : low_precision_scheme;
+std::string_view scheme_of(KernelsTarget target) {
+  const auto is_of = [&](const auto& targets) {
+    return std::ranges::find(targets, target) != targets.end();
+  };
+  if (is_of(fusion_targets)) return fusion_scheme;
+  return is_of(low_precision_targets) ? low_precision_scheme : std::string_view();
 }
 
 Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme, std::string_view name) {
   const std::string wanted = key_of(scheme);
-  const std::array firsts{KernelsTarget(fusion_targets.front()),
-                          KernelsTarget(low_precision_targets.front())};
+  constexpr std::array firsts{fusion_targets.front(), low_precision_targets.front()};
   const auto* const first = std::ranges::find(firsts, wanted, scheme_of);
   if (first == firsts.end()) return std::nullopt;
   const auto named = name.empty() ? *first : parse_kernels_target(name);
@@ -168,7 +156,7 @@ Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
   if (has_fake_quantize(graph)) {
     // Data of 4 bits is what runtimes of these formats compute least.
     FakeQuantizeOptions options;
-    options.target = LowPrecisionTarget::generic;
+    options.target = KernelsTarget::openvino_generic;
     options.data = Storages{ElementType::uint8, ElementType::int8};
     options.repair = format.repair_ranges;
     QUADRANT_TRY(SplitGraph split, split_fake_quantize(graph, options));
@@ -187,14 +175,12 @@ Expected<Graph> without_fake_quantize(Graph graph, const SplitForFormat& format,
   return graph;
 }
 
-Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target, bool repair_ranges,
+Expected<OnTarget> compute_on(const Graph& graph, KernelsTarget target, bool repair_ranges,
                               Executor* executor) {
   QuantizeOptions run;
   run.executor = executor;
-  if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
-    return on_fusion_target(graph, *fusion, run);
-  }
-  return on_low_precision(graph, std::get<LowPrecisionTarget>(target), repair_ranges, run);
+  if (is_openvino(target)) return on_low_precision(graph, target, repair_ranges, run);
+  return on_fusion_target(graph, target, run);
 }
 
 namespace {

@@ -27,11 +27,10 @@ std::vector<std::string> describe_coded_borders(const Graph& graph) {
 }
 
 // What training left out: each tensor that passes through no fake quantization, and should.
-Expected<void> name_unquantized(const Graph& model, const KernelsTarget& target,
+Expected<void> name_unquantized(const Graph& model, KernelsTarget target,
                                 std::vector<std::string>& remarks) {
-  const auto* const fusion = std::get_if<FusionTarget>(&target);
-  if (fusion == nullptr) return {};
-  QUADRANT_TRY(const auto missing, unquantized_tensors(model, {.target = *fusion}));
+  if (is_openvino(target)) return {};
+  QUADRANT_TRY(const auto missing, unquantized_tensors(model, {.target = target}));
   add_remarks(remarks, "no fake quantization", missing);
   return {};
 }
@@ -43,8 +42,7 @@ Expected<Graph> as_pairs(Graph graph, const Destination& to, bool repair_ranges,
   if (has_simulated_quantization(graph) && (target || format != ModelFormat::text)) {
     QUADRANT_CHECK(convert_simulated(graph, remarks));
   }
-  const bool is_for_tflite =
-      format == ModelFormat::tflite || target == KernelsTarget(FusionTarget::tflite);
+  const bool is_for_tflite = format == ModelFormat::tflite || target == KernelsTarget::tflite;
   const bool needs_pairs =
       target || format == ModelFormat::onnx || format == ModelFormat::mlir || is_for_tflite;
   if (is_openvino(target) || !needs_pairs) return graph;
@@ -87,7 +85,7 @@ Expected<void> check_lower_model(const Destination& destination, const LowerMode
                 fmt::format("the target {} shows what OpenVINO's kernels compute on codes, with "
                             "sums that no format has: it goes with .qd. OpenVINO itself finds it "
                             "in the .xml file that is written without it",
-                            name_of(*target)));
+                            to_string(*target)));
   }
   const bool keeps_fake_quantize = format == ModelFormat::openvino || format == ModelFormat::text;
   if (options.repair_ranges && keeps_fake_quantize && !is_openvino(target)) {
@@ -95,7 +93,7 @@ Expected<void> check_lower_model(const Destination& destination, const LowerMode
                 "to repair ranges is for a fake_quantize that becomes codes: here it stays as it "
                 "is. It goes with .onnx, .tflite, and the target openvino-cpu and its like");
   }
-  if (format != ModelFormat::tflite || target != KernelsTarget(FusionTarget::onnx_qoperator)) {
+  if (format != ModelFormat::tflite || target != KernelsTarget::onnx_qoperator) {
     return {};
   }
   return fail(ErrorCode::usage,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "quadrant/report/tables.hpp"
 #include "support/counted.hpp"
@@ -100,6 +101,57 @@ std::string about_result(const Optimized& done) {
     text += fmt::format("\n  in float: {} ({})", part.name, part.reason);
   }
   return text;
+}
+
+namespace {
+
+Json to_json(const OptimizeFigure& figure) {
+  const Agreement worst = figure.worst();
+  const auto loss = figure.loss();
+  return {{"sqnr_db", worst.sqnr_db()},
+          {"non_finite", worst.non_finite},
+          {"nan", figure.nan()},
+          {"points_lost", or_null(loss)},
+          {"float_top1", figure.before ? Json(figure.before->top1_share()) : Json(nullptr)}};
+}
+
+Json to_json(const OptimizeAttempt& attempt, bool is_written) {
+  Json json = to_json(attempt.judged);
+  const OptimizeSettings& settings = attempt.settings;
+  json["settings"] = settings.name();
+  json["optimizations"] = settings.optimizations;
+  json["excluded"] = Json::array();
+  for (const FloatPart& part : settings.excluded) {
+    json["excluded"].push_back({{"name", part.name}, {"reason", part.reason}});
+  }
+  json["fitted"] = to_json(attempt.fitted);
+  json["held_back"] = attempt.held_back ? to_json(*attempt.held_back) : Json(nullptr);
+  json["weights"] = attempt.weights;
+  json["quantized_weights"] = attempt.quantized;
+  json["seconds"] = attempt.seconds;
+  json["is_written"] = is_written;
+  json["refusal"] = attempt.refusal;
+  return json;
+}
+
+}  // namespace
+
+Json to_json(const Optimized& done) {
+  Json attempts = Json::array();
+  for (std::size_t i = 0; i < done.attempts.size(); ++i) {
+    attempts.push_back(to_json(done.attempts[i], i == done.best));
+  }
+  const OptimizeSamples& samples = done.samples;
+  return {{"is_good_enough", done.is_good_enough},
+          {"is_stopped", done.is_stopped},
+          {"samples",
+           {{"fitted", samples.fitted},
+            {"judged", samples.judged},
+            {"held_back", samples.held_back},
+            {"are_crossed", samples.use == OptimizeSamples::Use::crossed},
+            {"fitted_in_the_end", done.fitted}}},
+          {"recipe", Json::parse(print_recipe(done.recipe))},
+          {"attempts", std::move(attempts)}};
 }
 
 }  // namespace quadrant::inline v0

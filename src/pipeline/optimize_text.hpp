@@ -1,9 +1,10 @@
-// What a search for a quantization found, in words.
+// What a search for a quantization found, in words and for programs.
 #pragma once
 
 #include <string>
 
 #include "quadrant/pipeline/optimize.hpp"
+#include "report/json.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -16,5 +17,7 @@ namespace quadrant::inline v0 {
 /// What samples were for, what the result is worth on those that nothing was done with, and what it
 /// was fitted on; what stays float. Lines, without a line feed at the end.
 [[nodiscard]] std::string about_result(const Optimized& done);
+/// All attempts, with their figures, and the recipe that was found.
+[[nodiscard]] Json to_json(const Optimized& done);
 
 }  // namespace quadrant::inline v0

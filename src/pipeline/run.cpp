@@ -239,8 +239,7 @@ Expected<void> check_looked_at(const RunInputs& inputs, std::span<const SchemeEn
 void aim(Recipe& recipe, const Destination& destination, const RunContext& context) {
   const auto& target = destination.target;
   std::string kernels;
-  if (target == KernelsTarget(FusionTarget::tflite) ||
-      target == KernelsTarget(FusionTarget::webnn)) {
+  if (target == KernelsTarget::tflite || target == KernelsTarget::webnn) {
     kernels = "tflite";
   }
   if (is_openvino(target) || (!target && destination.format == ModelFormat::openvino)) {
@@ -347,11 +346,11 @@ Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext&
 namespace {
 
 // Of the graph that a model becomes for `target`, what was decided on.
-Expected<OnTarget> decided_for(const KernelsTarget& target, Graph graph, Executor* executor) {
+Expected<OnTarget> decided_for(KernelsTarget target, Graph graph, Executor* executor) {
   std::vector<std::string> remarks;
   if (has_simulated_quantization(graph)) QUADRANT_CHECK(convert_simulated(graph, remarks));
-  if (const auto* fusion = std::get_if<FusionTarget>(&target)) {
-    const SplitForFormat format{.has_limits = *fusion != FusionTarget::tflite};
+  if (!is_openvino(target)) {
+    const SplitForFormat format{.has_limits = target != KernelsTarget::tflite};
     QUADRANT_TRY(graph, without_fake_quantize(std::move(graph), format, remarks));
   }
   QUADRANT_TRY(OnTarget made, compute_on(graph, target, false, executor));
@@ -361,8 +360,8 @@ Expected<OnTarget> decided_for(const KernelsTarget& target, Graph graph, Executo
 
 }  // namespace
 
-Expected<PreparedRun> prepare_for_target(const KernelsTarget& target, RunRequest request,
-                                         Graph model, const RunContext& context) {
+Expected<PreparedRun> prepare_for_target(KernelsTarget target, RunRequest request, Graph model,
+                                         const RunContext& context) {
   Recipe& recipe = request.recipe.recipe;
   if (recipe.gain.empty()) recipe.gain = "operations";
   if (recipe.policy.empty()) recipe.policy = "optimal";

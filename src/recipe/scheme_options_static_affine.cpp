@@ -53,7 +53,7 @@ class AffineOptionReader {
     if (word("weights", "channel") == "tensor") made.weight_granularity = Granularity::Kind::tensor;
     made.unsigned_activations = flag("unsigned_activations");
     made.unsigned_weights = flag("unsigned_weights");
-    made.kernels = parse_affine_kernels(word("kernels", "any")).value_or(AffineKernels::any);
+    made.kernels = parse_kernels_target(word("kernels", "any")).value_or(KernelsTarget::any);
     // Snapdragon's processors are Arm's, and its accelerators sum in 32 bits, too.
     const bool sums_in_32_bits =
         word("target_cpu", "any") == "vnni" || word("profile", "onnx") != "onnx";

@@ -2,16 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace quadrant::inline v0 {
-
-namespace {
-
-// JSON has no infinity.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-}  // namespace
 
 std::string format_sqnr(const Agreement& agreement) {
   if (agreement.equal == agreement.elements) return "exact";
@@ -34,7 +25,7 @@ Json to_json(const ValueAgreement& value) {
           {"equal", agreement.equal},
           {"exact", agreement.equal == agreement.elements},
           {"non_finite", agreement.non_finite},
-          {"sqnr_db", finite(agreement.sqnr_db())},
+          {"sqnr_db", agreement.sqnr_db()},
           {"cosine", agreement.cosine()},
           {"largest_error", agreement.largest_error}};
 }

@@ -7,6 +7,7 @@
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/report/summary.hpp"
+#include "report/json.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -115,6 +116,19 @@ Table table_of_reals(const ComputationReport& report, std::size_t most) {
     table.add({row.name, row.kind, row.reason});
   }
   return table;
+}
+
+Json to_json(const ComputationReport& report) {
+  Json operations = Json::array();
+  for (const Computation& row : report.operations) {
+    operations.push_back({{"name", row.name},
+                          {"operation", row.kind},
+                          {"on_codes", row.on_codes},
+                          {"reason", row.reason}});
+  }
+  return {{"on_codes", report.on_codes},
+          {"requantized", report.requantized},
+          {"operations", std::move(operations)}};
 }
 
 }  // namespace quadrant::inline v0

@@ -6,6 +6,8 @@ std::string text_of(const Json& document) {
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 Json to_json(Extent extent) { return extent.is_known() ? Json(extent.value()) : Json(nullptr); }
 
 Json to_json(const TensorType& type) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "quadrant/calibration/compare.hpp"
 #include "quadrant/calibration/sensitivity.hpp"
@@ -22,8 +24,18 @@ using Json = nlohmann::ordered_json;
 /// Indented text with a line end; what is not UTF-8 gets replacement characters.
 [[nodiscard]] std::string text_of(const Json& document);
 
+// What is not there is null; so are infinities and NaN, which JSON does not have.
+
+template <class T>
+[[nodiscard]] Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+/// Of text that may be empty, such as the path of a file that is not wanted.
+[[nodiscard]] Json text_or_null(std::string_view text);
+
 [[nodiscard]] Json to_json(const Summary& summary);
 [[nodiscard]] Json to_json(const Explanation& explanation);
+[[nodiscard]] Json to_json(const ComputationReport& report);
 /// `sqnr_db` is null where there is no noise, or no signal: `exact` tells them apart.
 [[nodiscard]] Json to_json(const Comparison& comparison);
 /// The outputs as in a Comparison.

@@ -129,11 +129,6 @@ Json totals_json(const WeightTotals& totals) {
           {"bits_per_element", totals.bits_per_element()}};
 }
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 }  // namespace
 
 std::string to_string(const Summary& summary) {

@@ -13,6 +13,11 @@
 namespace quadrant::inline v0 {
 namespace {
 
+// In the order of KernelsTarget.
+constexpr std::array<std::string_view, 9> target_names{
+    "any",          "onnxruntime",  "tflite",          "openvino", "webnn", "onnx-qoperator",
+    "openvino-cpu", "openvino-gpu", "openvino-generic"};
+
 // Convolutions, products and what usually stands between them, without control of data.
 std::vector<std::string> assumed_hta_kinds() {
   constexpr std::array kinds{ops::Conv::kind,
@@ -60,6 +65,16 @@ Expected<void> check_becomes(const RuntimeProfile& profile, const FormRule& rule
 }
 
 }  // namespace
+
+std::string_view to_string(KernelsTarget target) noexcept {
+  return target_names[static_cast<std::size_t>(target)];
+}
+
+std::optional<KernelsTarget> parse_kernels_target(std::string_view text) noexcept {
+  const auto* const found = std::ranges::find(target_names, text);
+  if (found == target_names.end()) return std::nullopt;
+  return static_cast<KernelsTarget>(found - target_names.begin());
+}
 
 std::string_view to_string(ParameterForm form) noexcept {
   return form == ParameterForm::floating ? "float" : "quantized";

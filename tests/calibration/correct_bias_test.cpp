@@ -74,7 +74,7 @@ void quantize_coarsely(Quantized& made) {
   REQUIRE(statistics.has_value());
   StaticAffineOptions options{.statistics = std::make_shared<const StatisticsTable>(*statistics)};
   options.weights.bits = 4;
-  auto result = quantize_static_affine(made.real, options);
+  auto result = quantize_static(made.real, options);
   REQUIRE(result.has_value());
   made.quantized = std::move(result->graph);
 }

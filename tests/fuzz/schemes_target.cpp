@@ -83,7 +83,7 @@ StaticAffineOptions static_affine_options(fuzz::RandomValues& random) {
   options.weights = random_rule(random, options.weights, 4);
   if (random.one_in(2)) options.weight_granularity = Granularity::Kind::tensor;
   options.unsigned_activations = random.one_in(2);
-  options.kernels = any_of(random, AffineKernels::openvino);
+  options.kernels = any_of(random, KernelsTarget::openvino);
   options.saturation = any_of(random, Saturation::seven_bits);
   options.unsigned_weights = random.one_in(4);
   options.bias_bits = random.one_in(4) ? 8 : 32;
@@ -99,7 +99,7 @@ std::optional<Graph> by_static_affine(const Graph& graph, fuzz::RandomValues& ra
   StaticAffineOptions options = static_affine_options(random);
   options.statistics =
       std::make_shared<const StatisticsTable>(random_statistics(random, graph, inputs));
-  auto result = quantize_static_affine(graph, std::move(options), run);
+  auto result = quantize_static(graph, std::move(options), run);
   if (!result) return {};
   fuzz::require_reasons(graph, result->analysis);
   return std::move(result->graph);
@@ -109,7 +109,7 @@ std::optional<Graph> by_fake_quantize(const Graph& graph, fuzz::RandomValues& ra
                                       const QuantizeOptions& run) {
   const FakeQuantizeOptions options{.target = random.pick(low_precision_targets),
                                     .repair = random.one_in(2)};
-  auto result = lower_fake_quantize(graph, options, run);
+  auto result = quantize_simulated(graph, options, run);
   if (!result) return {};
   fuzz::require_value(verify(result->model), "what was split is invalid",
                       [&] { return print_graph(graph) + print_graph(result->model); });
@@ -120,7 +120,7 @@ std::optional<Graph> by_fake_quantize(const Graph& graph, fuzz::RandomValues& ra
 std::optional<Graph> by_qdq_fusion(const Graph& graph, fuzz::RandomValues& random,
                                    const QuantizeOptions& run) {
   const QdqFusionOptions options{random.pick(fusion_targets)};
-  auto result = fuse_qdq(graph, options, run);
+  auto result = quantize_qdq(graph, options, run);
   if (!result) return {};
   const auto show = [&] { return print_graph(graph) + print_graph(result->model); };
   fuzz::require_value(verify(result->model), "what was made explicit is invalid", show);

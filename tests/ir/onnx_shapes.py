@@ -1,10 +1,12 @@
-"""Writes onnx_shapes.inc: random graphs of one operation and what onnx's own shape inference says.
+"""Writes random graphs of one operation and what onnx's own shape inference says of them, as an array of C++.
 
-    python3 tests/ir/onnx_shapes.py > tests/ir/onnx_shapes.inc
+    python3 tests/ir/onnx_shapes.py onnx_shapes.inc
 
-The file in the repository is from onnx 1.23.2.
+The build does it, where there is .venv, whose version of onnx tests/requirements.txt says.
 """
+import pathlib
 import random
+import sys
 
 import numpy
 import onnx
@@ -624,7 +626,7 @@ def newer(rng):
 
 def main():
     rng = random.Random(SEED)
-    print(f"// Made by onnx_shapes.py with onnx {onnx.__version__}. Do not edit.")
+    lines = [f"// Made by onnx_shapes.py with onnx {onnx.__version__}."]
     for make, count in ((conv, 70), (matmul, 50), (gemm, 20), (reshape, 60), (transpose, 25),
                         (squeeze, 50), (unsqueeze, 50), (flatten, 40), (cast, 40), (expand, 50),
                         (slice_, 120), (split, 80), (concat, 60), (gather, 60), (elementwise, 60),
@@ -637,7 +639,8 @@ def main():
             made = make(rng)
             if made and made not in seen:
                 seen.add(made)
-                print(f'{{R"({made[0]})", "{made[1]}"}},')
+                lines.append(f'{{R"({made[0]})", "{made[1]}"}},')
+    pathlib.Path(sys.argv[1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 main()

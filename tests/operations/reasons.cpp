@@ -144,7 +144,7 @@ std::vector<Reason> all_reasons() {
        {{{onnx, tflite}, "addmm baddbmm batch_matmul linear"},
         {{openvino}, "addmm baddbmm batch_matmul"}}},
       {"Simulated quantization and what is known of ranges: made into codes first "
-       "(`convert_fake_quant`, `lower_fake_quantize`, `take_instrumentation`).",
+       "(`convert_fake_quant`, `quantize_simulated`, `take_instrumentation`).",
        {{{onnx, openvino}, "const_fake_quant coupled_ref fake_quant stats stats_ref"},
         {{tflite}, "coupled_ref fake_quant stats stats_ref"},
         {{mlir}, "family:simulation"}}},

@@ -33,10 +33,10 @@ class Asking {
     for (const KernelEntry& entry : Interpreter::kernels()) mark(Column::interpreter, entry.kind);
     ask(Column::weight_only, weight_only_registry());
     ask(Column::static_affine, static_affine_registry({}));
-    ask(Column::fused_tflite, describe_rules(FusionTarget::tflite));
-    ask(Column::fused_webnn, describe_rules(FusionTarget::webnn));
-    ask(Column::fused_onnx, describe_rules(FusionTarget::onnx_qoperator));
-    for (const LowPrecisionTarget target : low_precision_targets) {
+    ask(Column::fused_tflite, describe_rules(KernelsTarget::tflite));
+    ask(Column::fused_webnn, describe_rules(KernelsTarget::webnn));
+    ask(Column::fused_onnx, describe_rules(KernelsTarget::onnx_qoperator));
+    for (const KernelsTarget target : low_precision_targets) {
       ask(Column::fused_openvino, describe_low_precision(target));
     }
     const auto cases = all_cases();

@@ -220,7 +220,7 @@ TEST_CASE("convert: for a format, for kernels, with codes at the borders") {
       run({.recipe = recipe_of("int8-static"), .inputs = {.samples = samples.get()}}, model));
   const LoweredModel lowered = value_of(lower_model(
       done.quantized.graph,
-      {.format = ModelFormat::tflite, .target = FusionTarget::tflite, .coded_borders = true}));
+      {.format = ModelFormat::tflite, .target = KernelsTarget::tflite, .coded_borders = true}));
   REQUIRE(lowered.report);
   CHECK(lowered.report->on_codes > 0);
   CHECK(lowered.graph.type({lowered.graph.inputs()[0]}).is_quantized());
@@ -230,7 +230,7 @@ TEST_CASE("convert: for a format, for kernels, with codes at the borders") {
   const auto unknown = destination_of("m.onnx", "tflight");
   REQUIRE(!unknown);
   CHECK(unknown.error().message.find("tflite") != std::string::npos);
-  const auto refused = lower_model(done.quantized.graph, {.target = LowPrecisionTarget::cpu});
+  const auto refused = lower_model(done.quantized.graph, {.target = KernelsTarget::openvino_cpu});
   REQUIRE(!refused);
   CHECK(refused.error().code == ErrorCode::usage);
 }
@@ -241,7 +241,7 @@ TEST_CASE("explain for kernels: what they could compute on codes") {
   const RunResult done = value_of(
       run({.recipe = recipe_of("int8-static"), .inputs = {.samples = samples.get()}}, model));
   PreparedRun prepared =
-      value_of(prepare_for_target(FusionTarget::tflite, {.recipe = {}}, done.quantized.graph));
+      value_of(prepare_for_target(KernelsTarget::tflite, {.recipe = {}}, done.quantized.graph));
   CHECK(value_of(prepared.decide()).plan.values.size() > 0);
 }
 

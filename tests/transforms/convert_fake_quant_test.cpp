@@ -89,7 +89,7 @@ TEST_CASE("simulated quantization becomes casts, and computes the same bits") {
 
 TEST_CASE("a model whose every tensor passes through a fake_quant goes to codes whole") {
   const Graph graph = converted(trained, 3);
-  const auto fused = value_of(fuse_qdq(graph));
+  const auto fused = value_of(quantize_qdq(graph));
   // What is left of the casts is at the borders.
   CHECK(text_of(operations_of(fused.graph)) == "quantize conv onnx.Relu onnx.MaxPool dequantize");
   for (const NodeId node : value_of(topological_order(fused.graph))) {

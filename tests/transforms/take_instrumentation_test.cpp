@@ -110,7 +110,7 @@ std::pair<std::string, std::string> types_of(bool coupled) {
   options.statistics = std::make_shared<const StatisticsTable>(std::move(taken.statistics));
   QuantizeOptions run;
   run.couplings = std::move(taken.couplings);
-  const auto result = value_of(quantize_static_affine(graph, std::move(options), run));
+  const auto result = value_of(quantize_static(graph, std::move(options), run));
   return {to_string(result.graph.type(result.graph.find_value("a"))),
           to_string(result.graph.type(result.graph.find_value("b")))};
 }

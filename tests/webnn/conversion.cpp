@@ -7,7 +7,7 @@
 namespace quadrant::webnn {
 
 Expected<Converted> convert_case(const Graph& graph) {
-  QUADRANT_TRY(FusedGraph result, fuse_qdq(graph, {.target = FusionTarget::tflite}));
+  QUADRANT_TRY(FusedGraph result, quantize_qdq(graph, {.target = KernelsTarget::tflite}));
   Converted converted{std::move(result.graph), {}};
   const ComputationReport report =
       report_computation(result.model, result.analysis.registry, result.analysis);

@@ -8,7 +8,7 @@
 // in mind, as the type of a value, through all that is linear or only chooses elements; the next
 // `quantize` takes over from there. Results of the model are float.
 //
-//   auto lowered = lower_fake_quantize(graph, {.target = LowPrecisionTarget::cpu});
+//   auto lowered = quantize_simulated(graph, {.target = KernelsTarget::openvino_cpu});
 //
 // docs/schemes/fake_quantize.md has the rules.
 #pragma once
@@ -30,19 +30,18 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/error.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 namespace quadrant::inline v0 {
 
-/// The target whose kernels compute on codes: a table of types and granularities for each operation
-/// and port, `describe_low_precision`.
-enum class LowPrecisionTarget : std::uint8_t {
-  cpu,      ///< data of u8, weights of i8
-  gpu,      ///< data of u8 or i8, weights of i8
-  generic,  ///< 8 and 4 bits, with and without a sign
-};
+/// Those whose kernels compute on codes: each is a table of types and granularities for each
+/// operation and port, `describe_low_precision`.
+inline constexpr std::array low_precision_targets{
+    KernelsTarget::openvino_cpu, KernelsTarget::openvino_gpu, KernelsTarget::openvino_generic};
 
 struct FakeQuantizeOptions {
-  LowPrecisionTarget target = LowPrecisionTarget::cpu;
+  /// Of `low_precision_targets`; `usage` for another.
+  KernelsTarget target = KernelsTarget::openvino_cpu;
   /// Ranges whose grid misses zero are moved: stretched until zero lies inside, then shifted by at
   /// most half a step. Otherwise their fake_quantize stays, and is reported.
   bool repair = false;
@@ -158,9 +157,9 @@ struct LowPrecision {
 /// Split, all four phases, fused back; where `run` names no gains, by OperationsGain and the
 /// optimal policy. `graph` is not changed; the result shares its constants. `invalid_model` for a
 /// cycle; else what `quantize` fails with.
-[[nodiscard]] Expected<LowPrecision> lower_fake_quantize(const Graph& graph,
-                                                         const FakeQuantizeOptions& options = {},
-                                                         const QuantizeOptions& run = {});
+[[nodiscard]] Expected<LowPrecision> quantize_simulated(const Graph& graph,
+                                                        const FakeQuantizeOptions& options = {},
+                                                        const QuantizeOptions& run = {});
 
 /// A row of a target's table, for people.
 struct LowPrecisionRuleText {
@@ -170,15 +169,25 @@ struct LowPrecisionRuleText {
   std::string granularity;  ///< of its data: `tensor`, `tensor or channel`
   std::string result;       ///< what it makes of codes
 };
-[[nodiscard]] std::vector<LowPrecisionRuleText> describe_low_precision(LowPrecisionTarget target);
+[[nodiscard]] std::vector<LowPrecisionRuleText> describe_low_precision(KernelsTarget target);
 
-/// All targets.
-inline constexpr std::array low_precision_targets{LowPrecisionTarget::cpu, LowPrecisionTarget::gpu,
-                                                  LowPrecisionTarget::generic};
+// Names of 0.1.
+
+using LowPrecisionTarget [[deprecated("KernelsTarget")]] = KernelsTarget;
 
 /// `cpu`, `gpu`, `generic`.
-[[nodiscard]] std::string_view to_string(LowPrecisionTarget target) noexcept;
-[[nodiscard]] std::optional<LowPrecisionTarget> parse_low_precision_target(
-    std::string_view text) noexcept;
+[[deprecated("parse_kernels_target")]] [[nodiscard]] inline std::optional<KernelsTarget>
+parse_low_precision_target(std::string_view text) noexcept {
+  for (const KernelsTarget target : low_precision_targets) {
+    if (to_string(target).substr(std::string_view("openvino-").size()) == text) return target;
+  }
+  return std::nullopt;
+}
+
+[[deprecated("quantize_simulated")]] [[nodiscard]] inline Expected<LowPrecision>
+lower_fake_quantize(const Graph& graph, const FakeQuantizeOptions& options = {},
+                    const QuantizeOptions& run = {}) {
+  return quantize_simulated(graph, options, run);
+}
 
 }  // namespace quadrant::inline v0

@@ -7,7 +7,7 @@
 // a target compute, from exactly these codes, what the float operation and the roundings around it
 // give, to one step. What cannot be fused stays as it is, with the reason.
 //
-//   auto fused = fuse_qdq(graph, {.target = FusionTarget::tflite});
+//   auto fused = quantize_qdq(graph, {.target = KernelsTarget::tflite});
 //
 // docs/schemes/qdq_fusion.md has the rules.
 #pragma once
@@ -29,18 +29,16 @@
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/support/diagnostics.hpp"
 #include "quadrant/support/error.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 namespace quadrant::inline v0 {
 
-/// The runtime whose integer kernels an operation is fused for.
-enum class FusionTarget : std::uint8_t {
-  tflite,          ///< LiteRT: the 8-bit specification, int16 activations, int4 weights
-  webnn,           ///< what browsers accept that turn WebNN graphs into TFLite ones
-  onnx_qoperator,  ///< ONNX Runtime's operators on codes: QLinearConv, QLinearMatMul, ...
-};
+/// Those whose integer kernels operations are fused for.
+inline constexpr std::array fusion_targets{KernelsTarget::tflite, KernelsTarget::webnn,
+                                           KernelsTarget::onnx_qoperator};
 
 struct QdqFusionOptions {
-  FusionTarget target = FusionTarget::tflite;
+  KernelsTarget target = KernelsTarget::tflite;  ///< of `fusion_targets`; `usage` for another
 };
 
 /// The forms in which a node's results can be codes without changing any value that is read.
@@ -116,9 +114,9 @@ struct FusedGraph {
 /// All four phases; where `run` names no gains, by OperationsGain and the optimal policy. `graph`
 /// is not changed; the result shares its constants. `invalid_model` for a cycle; else what
 /// `quantize` fails with.
-[[nodiscard]] Expected<FusedGraph> fuse_qdq(const Graph& graph,
-                                            const QdqFusionOptions& options = {},
-                                            const QuantizeOptions& run = {});
+[[nodiscard]] Expected<FusedGraph> quantize_qdq(const Graph& graph,
+                                                const QdqFusionOptions& options = {},
+                                                const QuantizeOptions& run = {});
 
 /// The tensors that would have to be quantized for all operations with a kernel to compute on
 /// codes, and are not, producers first, each with the reason: operands and results of these
@@ -129,10 +127,6 @@ struct FusedGraph {
 [[nodiscard]] Expected<std::vector<LeftAlone>> unquantized_tensors(
     const GraphView& model, const QdqFusionOptions& options = {});
 
-/// All targets.
-inline constexpr std::array fusion_targets{FusionTarget::tflite, FusionTarget::webnn,
-                                           FusionTarget::onnx_qoperator};
-
 /// A rule for people.
 struct FusionRuleText {
   std::string kind;        ///< of the operation, in the graph
@@ -141,11 +135,21 @@ struct FusionRuleText {
   std::string parameters;  ///< what they ask of scales and zero points
 };
 
-/// One for each operation that the target computes on codes.
-[[nodiscard]] std::vector<FusionRuleText> describe_rules(FusionTarget target);
+/// One for each operation that one of `fusion_targets` computes on codes.
+[[nodiscard]] std::vector<FusionRuleText> describe_rules(KernelsTarget target);
 
-/// `tflite`, `webnn`, `onnx-qoperator`.
-[[nodiscard]] std::string_view to_string(FusionTarget target) noexcept;
-[[nodiscard]] std::optional<FusionTarget> parse_fusion_target(std::string_view text) noexcept;
+// Names of 0.1.
+
+using FusionTarget [[deprecated("KernelsTarget")]] = KernelsTarget;
+
+[[deprecated("parse_kernels_target")]] [[nodiscard]] inline std::optional<KernelsTarget>
+parse_fusion_target(std::string_view text) noexcept {
+  return parse_kernels_target(text);
+}
+
+[[deprecated("quantize_qdq")]] [[nodiscard]] inline Expected<FusedGraph> fuse_qdq(
+    const Graph& graph, const QdqFusionOptions& options = {}, const QuantizeOptions& run = {}) {
+  return quantize_qdq(graph, options, run);
+}
 
 }  // namespace quadrant::inline v0

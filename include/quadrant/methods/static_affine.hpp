@@ -3,7 +3,7 @@
 //
 //   StaticAffineOptions options;
 //   options.statistics = std::make_shared<const StatisticsTable>(statistics);  // of `calibrate`
-//   auto result = quantize_static_affine(graph, std::move(options));
+//   auto result = quantize_static(graph, std::move(options));
 //
 // examples/static_affine.cpp is a whole program.
 #pragma once
@@ -23,6 +23,7 @@
 #include "quadrant/numerics/encoding.hpp"
 #include "quadrant/numerics/statistics.hpp"
 #include "quadrant/support/error.hpp"
+#include "quadrant/targets/runtime_profile.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -46,21 +47,6 @@ struct AffineForm {
   [[nodiscard]] static std::optional<AffineForm> parse(std::string_view text);
   friend auto operator<=>(const AffineForm&, const AffineForm&) = default;
 };
-
-/// The runtime for whose integer kernels parameters are chosen.
-enum class AffineKernels : std::uint8_t {
-  any,          ///< each operand and result has parameters of its own
-  onnxruntime,  ///< the same; only how ONNX Runtime sums counts (`Saturation`)
-  tflite,    ///< LiteRT's: codes of 16 bits have no zero point, and results of Sigmoid, Softmax and
-             ///< Tanh are fixed: https://ai.google.dev/edge/litert/models/quantization_spec
-  openvino,  ///< OpenVINO's, which compute products and means on codes, and what only moves or
-             ///< limits elements; Multiply, Sigmoid, Softmax and LeakyRelu stay float, and
-             ///< the factors of a product of two computed matrices have no zero points
-};
-
-/// `any`, `onnxruntime`, `tflite`, `openvino`.
-[[nodiscard]] std::string_view to_string(AffineKernels kernels) noexcept;
-[[nodiscard]] std::optional<AffineKernels> parse_affine_kernels(std::string_view text) noexcept;
 
 /// On x86 without VNNI, kernels of ONNX Runtime and OpenVINO add two products of 8-bit codes in 16
 /// bits, which saturate where two neighbouring weights of one sign are large (`is_exact_pair`).
@@ -97,9 +83,14 @@ struct StaticAffineOptions {
   Granularity::Kind weight_granularity = Granularity::Kind::axis;
   /// Codes of activations without a sign.
   bool unsigned_activations = false;
-  /// `tflite`: activations of 16 bits are symmetric, whatever their rule says; `openvino`: the
-  /// factors of products of two computed matrices, of which the first may be on one side of zero.
-  AffineKernels kernels = AffineKernels::any;
+  /// For whose integer kernels parameters are chosen; `any`: each operand and result has its own.
+  /// `onnxruntime`: the same; only how it sums counts (`Saturation`). `tflite`: activations of 16
+  /// bits are symmetric, whatever their rule says, and results of Sigmoid, Softmax and Tanh are
+  /// fixed. `openvino`: products and means compute on codes, and what only moves or limits
+  /// elements; Multiply, Sigmoid, Softmax and LeakyRelu stay float; the factors of products of two
+  /// computed matrices are symmetric, of which the first may be on one side of zero. `webnn` counts
+  /// as `tflite`, `onnx_qoperator` as `onnxruntime`, each of OpenVINO's devices as `openvino`.
+  KernelsTarget kernels = KernelsTarget::any;
   /// Of products of 8-bit codes with 8-bit weights. What is prescribed stays as it is. Weights with
   /// a zero point have 7 bits instead.
   Saturation saturation = Saturation::avoid;
@@ -168,8 +159,23 @@ class StaticAffine final : public Scheme {
 /// All four phases with this scheme, by OperationsGain unless `run` says otherwise. In the result,
 /// the types of values say what is quantized: `make_quantization_explicit` puts operators in their
 /// place, which writers and runtimes do themselves.
-[[nodiscard]] Expected<QuantizeResult> quantize_static_affine(const Graph& graph,
-                                                              StaticAffineOptions options,
-                                                              const QuantizeOptions& run = {});
+[[nodiscard]] Expected<QuantizeResult> quantize_static(const Graph& graph,
+                                                       StaticAffineOptions options,
+                                                       const QuantizeOptions& run = {});
+
+// Names of 0.1.
+
+using AffineKernels [[deprecated("KernelsTarget")]] = KernelsTarget;
+
+[[deprecated("parse_kernels_target")]] [[nodiscard]] inline std::optional<KernelsTarget>
+parse_affine_kernels(std::string_view text) noexcept {
+  return parse_kernels_target(text);
+}
+
+[[deprecated("quantize_static")]] [[nodiscard]] inline Expected<QuantizeResult>
+quantize_static_affine(const Graph& graph, StaticAffineOptions options,
+                       const QuantizeOptions& run = {}) {
+  return quantize_static(graph, std::move(options), run);
+}
 
 }  // namespace quadrant::inline v0

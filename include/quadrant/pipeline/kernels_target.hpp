@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
@@ -19,10 +18,6 @@
 
 namespace quadrant::inline v0 {
 
-// The target whose kernels compute on codes, and what of a model they can compute.
-
-using KernelsTarget = std::variant<FusionTarget, LowPrecisionTarget>;
-
 /// The destination of a run's result: ONNX Runtime by default.
 struct Destination {
   ModelFormat format = ModelFormat::onnx;
@@ -30,10 +25,12 @@ struct Destination {
   bool coded_borders = false;             ///< inputs and outputs are to be codes
 };
 
-/// `tflite`, `webnn`, `onnx-qoperator`, `openvino-cpu`, `openvino-gpu`, `openvino-generic`.
+/// Names of those that models are lowered for: `tflite`, `webnn`, `onnx-qoperator`, `openvino-cpu`,
+/// `openvino-gpu`, `openvino-generic`.
 [[nodiscard]] std::vector<std::string> kernels_targets();
-[[nodiscard]] std::string name_of(const KernelsTarget& target);
-[[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view name);
+[[deprecated("to_string")]] [[nodiscard]] inline std::string name_of(KernelsTarget target) {
+  return std::string(to_string(target));
+}
 
 /// Of a file, whose ending says the format, and a target by name; empty: a .tflite file's is
 /// LiteRT, others have none. `usage`, with those that there are, for another name; errors are those
@@ -47,8 +44,8 @@ struct Destination {
 /// The schemes that run for targets.
 inline constexpr std::string_view fusion_scheme = "qdq_fusion";
 inline constexpr std::string_view low_precision_scheme = "fake_quantize";
-/// The one that runs for `target`.
-[[nodiscard]] std::string_view scheme_of(const KernelsTarget& target);
+/// The one that runs for `target`; empty: none does.
+[[nodiscard]] std::string_view scheme_of(KernelsTarget target);
 /// The target NAME of a scheme; its first one where `name` is empty. Empty for a
 /// scheme that no target has; a `usage` error for the target of another one.
 [[nodiscard]] Expected<std::optional<KernelsTarget>> target_of(std::string_view scheme,
@@ -74,7 +71,7 @@ struct OnTarget {
   std::vector<std::string> remarks;
 };
 /// `repair_ranges`: a fake_quantize whose grid misses zero is moved.
-[[nodiscard]] Expected<OnTarget> compute_on(const Graph& graph, const KernelsTarget& target,
+[[nodiscard]] Expected<OnTarget> compute_on(const Graph& graph, KernelsTarget target,
                                             bool repair_ranges, Executor* executor);
 
 struct SplitForFormat {

@@ -152,9 +152,8 @@ struct PreparedRun {
 /// The same of the scheme of `target`, which decides as `lower_model` does: on a model that is made
 /// of this one, whose simulated quantization became pairs. The request's recipe has no schemes; it
 /// decides by what is worth most on the target's kernels, unless it says otherwise.
-[[nodiscard]] Expected<PreparedRun> prepare_for_target(const KernelsTarget& target,
-                                                       RunRequest request, Graph model,
-                                                       const RunContext& context = {});
+[[nodiscard]] Expected<PreparedRun> prepare_for_target(KernelsTarget target, RunRequest request,
+                                                       Graph model, const RunContext& context = {});
 
 /// Applies `model` of a recipe to a float model: batch normalizations are folded, layers equalized,
 /// high biases absorbed, and factors of channels migrated for weights and activations of 8 bits.

@@ -16,6 +16,31 @@
 
 namespace quadrant::inline v0 {
 
+// Targets: the runtimes whose kernels compute on codes, each with types and parameters that they
+// take. Schemes say which of them they know.
+
+enum class KernelsTarget : std::uint8_t {
+  any,               ///< none in particular
+  onnxruntime,       ///< ONNX Runtime's, of QDQ models
+  tflite,            ///< LiteRT's: the 8-bit specification, int16 activations, int4 weights,
+                     ///< https://ai.google.dev/edge/litert/models/quantization_spec
+  openvino,          ///< OpenVINO's, on whatever device
+  webnn,             ///< what browsers accept that turn WebNN graphs into TFLite ones
+  onnx_qoperator,    ///< ONNX Runtime's operators on codes: QLinearConv, QLinearMatMul, ...
+  openvino_cpu,      ///< data of u8, weights of i8
+  openvino_gpu,      ///< data of u8 or i8, weights of i8
+  openvino_generic,  ///< 8 and 4 bits, with and without a sign
+  cpu [[deprecated("openvino_cpu")]] = openvino_cpu,
+  gpu [[deprecated("openvino_gpu")]] = openvino_gpu,
+  generic [[deprecated("openvino_generic")]] = openvino_generic,
+};
+
+/// `any`, `onnxruntime`, `tflite`, `openvino`, `webnn`, `onnx-qoperator`, `openvino-cpu`,
+/// `openvino-gpu`, `openvino-generic`.
+[[nodiscard]] std::string_view to_string(KernelsTarget target) noexcept;
+/// Empty for another text.
+[[nodiscard]] std::optional<KernelsTarget> parse_kernels_target(std::string_view text) noexcept;
+
 // What a runtime does with the parameters of a model: a table that users can add rows to.
 //
 //   RuntimeProfile npu{.name = "NPU"};

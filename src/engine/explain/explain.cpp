@@ -12,7 +12,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/explain/eligibility_reasons.hpp"
 #include "engine/phases/holding.hpp"
+
 namespace quadrant::inline v0 {
 namespace {
 
@@ -20,7 +22,10 @@ namespace {
 class Explainer {
  public:
   Explainer(const GraphView& graph, const Registry& registry, const Analysis& analysis)
-      : graph_(graph), registry_(registry), analysis_(analysis) {
+      : graph_(graph),
+        registry_(registry),
+        analysis_(analysis),
+        reasons_(graph, registry, analysis) {
     for (const Conversion& conversion : analysis.selection.conversions()) {
       conversions_of_[conversion.value.node].push_back(&conversion);
     }
@@ -37,16 +42,17 @@ class Explainer {
     if (graph_.result_count(node) == 0) {
       result.value = result.node;
       result.benefits = benefits(node);
-      result.reason = takes_part(node) ? consumer_reason(node, result.benefits) : ineligible(node);
+      result.reason =
+          takes_part(node) ? consumer_reason(node, result.benefits) : reasons_.ineligible(node);
       return result;
     }
     result.value = graph_.value_name(value);
     result.requests = requests(value);
     result.benefits = benefits(node);
     result.conversions = conversions(value);
-    result.vetoes = vetoes(node);
+    result.vetoes = reasons_.vetoes(node);
     result.couplings = couplings(value);
-    result.blockers = blockers(value);
+    result.blockers = reasons_.blockers(value);
     result.state = analysis_.eligibility.furthest_state(value);
     switch (result.state) {
       case State::Consumer:
@@ -60,7 +66,8 @@ class Explainer {
       default: {
         // A comparison, say, makes no real numbers, and asks for its operands all the same.
         const bool is_asking = !result.benefits.empty() || request_refusal(node) != nullptr;
-        result.reason = is_asking ? consumer_reason(node, result.benefits) : ineligible(node);
+        result.reason =
+            is_asking ? consumer_reason(node, result.benefits) : reasons_.ineligible(node);
         break;
       }
     }
@@ -68,221 +75,12 @@ class Explainer {
   }
 
  private:
-  [[nodiscard]] std::string constraint(ConstraintId id) const {
-    const ConstraintTable& constraints = analysis_.requests.constraints();
-    std::string text = constraints.print(id);
-    // Forms of two schemes may print alike.
-    if (id == float_form || registry_.scheme_count() == 1) return text;
-    return fmt::format("{} {}", registry_.name(constraints.scheme(id)), text);
-  }
-
-  // What `reason` says for each scheme of those that it has one for, each text once.
-  template <class Reason>
-  [[nodiscard]] std::vector<ExplainedVeto> by_reason(Reason reason) const {
-    std::vector<ExplainedVeto> groups;
-    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
-      const std::optional<std::string> text = reason(i);
-      if (!text) continue;
-      auto group = std::ranges::find(groups, *text, &ExplainedVeto::reason);
-      if (group == groups.end()) group = groups.insert(group, ExplainedVeto{{}, *text});
-      group->schemes.emplace_back(registry_.name(i));
-    }
-    return groups;
-  }
-
-  [[nodiscard]] std::vector<ExplainedVeto> vetoes(NodeId node) const {
-    std::vector<ExplainedVeto> groups = by_reason([&](std::uint32_t scheme) {
-      const std::string* const found = veto(node, scheme);
-      return found == nullptr ? std::optional<std::string>() : *found;
-    });
-    std::size_t vetoed = 0;
-    for (const ExplainedVeto& group : groups) vetoed += group.schemes.size();
-    if (vetoed == registry_.scheme_count()) groups.clear();  // then this is the reason itself
-    return groups;
-  }
-  // Of the node, or of what it makes.
-  [[nodiscard]] const std::string* veto(NodeId node, std::uint32_t scheme) const {
-    const std::string* const of_node =
-        find_veto(analysis_.vetoes, analysis_.scheme_vetoes, node, registry_.name(scheme));
-    if (of_node != nullptr) return of_node;
-    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
-      const auto found = analysis_.value_vetoes.find({node, i});
-      if (found != analysis_.value_vetoes.end()) return &found->second;
-    }
-    return nullptr;
-  }
-
   // Whether it may ask for its operands, under some scheme.
   [[nodiscard]] bool takes_part(NodeId node) const {
     for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
       if (analysis_.eligibility.method(node, i) != nullptr) return true;
     }
     return false;
-  }
-
-  // --- phase 1 ---
-  [[nodiscard]] std::string ineligible(NodeId node) const {
-    const std::vector<ExplainedVeto> groups =
-        by_reason([&](std::uint32_t scheme) { return std::optional(ineligible(node, scheme)); });
-    if (groups.size() == 1) return sentence(node, 0, groups[0]);
-    std::string text;
-    for (const ExplainedVeto& group : groups) {
-      text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", fmt::join(group.schemes, ", "),
-                          group.reason);
-    }
-    return text;
-  }
-
-  // The reason of schemes, of which `scheme` is one; what they have not is theirs by name.
-  [[nodiscard]] std::string sentence(NodeId node, std::uint32_t scheme,
-                                     const ExplainedVeto& group) const {
-    const bool is_unknown =
-        analysis_.eligibility.cause(node, scheme) == EligibilityCause::no_method;
-    if (!is_unknown) return group.reason;
-    const bool is_one = group.schemes.size() == 1;
-    return fmt::format("{} '{}' {} {}", is_one ? "scheme" : "schemes",
-                       fmt::join(group.schemes, "' and '"), is_one ? "has" : "have", group.reason);
-  }
-
-  [[nodiscard]] std::string ineligible(NodeId node, std::uint32_t scheme) const {
-    switch (analysis_.eligibility.cause(node, scheme)) {
-      case EligibilityCause::eligible:
-        return holds_reals(node)
-                   ? fmt::format("the result of '{}' stays float here", graph_.kind(node))
-                   : std::string("its results are not float");
-      case EligibilityCause::already_quantized: {
-        const ConstraintId given = analysis_.eligibility.given({node, 0});
-        return given == float_form
-                   ? "the model came with it quantized"
-                   : fmt::format("the model came with it quantized as {}", constraint(given));
-      }
-      case EligibilityCause::vetoed:
-        return *veto(node, scheme);
-      case EligibilityCause::pattern:
-        return pattern_mismatches(node, scheme);
-      case EligibilityCause::method:
-      case EligibilityCause::possibilities: {
-        const std::string* why = analysis_.eligibility.why(node, scheme);
-        return why != nullptr ? *why : "the method's own check refuses it";
-      }
-      case EligibilityCause::no_method:
-        break;
-    }
-    return fmt::format("no method for '{}'", graph_.kind(node));
-  }
-
-  // Whether codes could stand for what it makes: then it is an operation that takes codes alone.
-  [[nodiscard]] bool holds_reals(NodeId node) const {
-    for (std::uint32_t i = 0; i < graph_.result_count(node); ++i) {
-      if (may_be_real(graph_.type({node, i}).element)) return true;
-    }
-    return false;
-  }
-
-  [[nodiscard]] std::string pattern_mismatches(NodeId node, std::uint32_t scheme) const {
-    const QuantizationMethod* method = registry_.find(ref(node), scheme);
-    const std::vector<Blockers> nearest = find_blockers(node, scheme);
-    std::string text = fmt::format("{} needs ", method->name());
-    std::string_view or_else;
-    for (const Blockers& blockers : nearest) {
-      std::string_view separator = std::exchange(or_else, "; or ");
-      for (const std::size_t at : blockers.operands) {
-        const Value operand = ref(node).operand(at);
-        text += fmt::format(
-            "{}operand {} to be {}, which {}", separator, at,
-            to_string(blockers.pattern->operands[std::min(at, blockers.pattern->size - 1)]),
-            operand.is_absent()
-                ? std::string("is absent")
-                : fmt::format("is {} ('{}')",
-                              to_string(analysis_.eligibility.state(operand, scheme)),
-                              graph_.value_name(operand)));
-        separator = "; ";
-      }
-    }
-    const std::size_t others = method->patterns().size() - nearest.size();
-    if (others == 1) text += "; its other pattern fits no better";
-    if (others > 1) text += fmt::format("; none of its {} other patterns fits better", others);
-    return text;
-  }
-
-  // A pattern, and the operands where it fails.
-  struct Blockers {
-    const ParentsPattern* pattern = nullptr;
-    std::vector<std::size_t> operands;
-  };
-  // Those that come nearest: a few of them.
-  [[nodiscard]] std::vector<Blockers> find_blockers(NodeId node, std::uint32_t scheme) const {
-    std::vector<State> states;
-    std::vector<std::uint8_t> present;
-    for (const Value operand : graph_.operands(node)) {
-      present.push_back(operand.is_absent() ? 0 : 1);
-      states.push_back(operand.is_absent() ? State::Unquantized
-                                           : analysis_.eligibility.state(operand, scheme));
-    }
-    constexpr std::size_t most = 3;
-    std::vector<Blockers> nearest;
-    for (const ParentsPattern& pattern : registry_.find(ref(node), scheme)->patterns()) {
-      std::vector<std::size_t> mismatches = pattern.mismatches(states, present);
-      if (!nearest.empty() && mismatches.size() < nearest[0].operands.size()) nearest.clear();
-      const bool is_near = nearest.empty() || mismatches.size() == nearest[0].operands.size();
-      if (is_near && nearest.size() < most) nearest.push_back({&pattern, std::move(mismatches)});
-    }
-    return nearest;
-  }
-
-  [[nodiscard]] NodeRef ref(NodeId node) const { return {&graph_, node}; }
-
-  // The values that stand in the way, by name: were they otherwise, so would this one be.
-  [[nodiscard]] std::vector<std::string> blockers(Value value) const {
-    std::vector<std::string> names;
-    const auto add = [&](Value blocker) {
-      std::string name(graph_.value_name(blocker));
-      if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
-    };
-    for (std::uint32_t i = 0; i < registry_.scheme_count(); ++i) {
-      if (analysis_.eligibility.cause(value.node, i) != EligibilityCause::pattern) continue;
-      for (const Blockers& blockers : find_blockers(value.node, i)) {
-        for (const std::size_t operand : blockers.operands) {
-          const Value blocker = ref(value.node).operand(operand);
-          if (!blocker.is_absent()) add(blocker);
-        }
-      }
-    }
-    const SelectionCause cause = analysis_.selection[value].cause;
-    if (cause == SelectionCause::refused || cause == SelectionCause::unavailable) {
-      for (const Value blocker : find_blockers(value, cause)) add(blocker);
-    }
-    return names;
-  }
-
-  // The same for a value that was asked for: of the alternative that comes nearest.
-  [[nodiscard]] std::vector<Value> find_blockers(Value value, SelectionCause cause) const {
-    const RequestGraph& graph = analysis_.requests;
-    std::optional<std::vector<Value>> nearest;
-    for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
-      for (const Alternative& alternative : graph.alternatives(graph[id])) {
-        std::vector<Value> found;
-        for (const Need& need : graph.needs(alternative)) {
-          const Value operand = ref(value.node).operand(need.operand);
-          if (!operand.is_absent() && is_in_the_way(need, operand, cause)) found.push_back(operand);
-        }
-        if (!nearest || found.size() < nearest->size()) nearest = std::move(found);
-      }
-    }
-    return std::move(nearest).value_or(std::vector<Value>{});
-  }
-
-  // Whether an operand keeps an alternative from holding that needs it.
-  [[nodiscard]] bool is_in_the_way(const Need& need, Value operand, SelectionCause cause) const {
-    if (need.request == no_request) return true;
-    const Request& request = analysis_.requests[need.request];
-    if (!request.accepted) return true;
-    const bool can_be_had =
-        request.entry || analysis_.selection.produced(operand) == request.constraint;
-    if (cause == SelectionCause::refused || can_be_had) return false;
-    // It was as asked, but then nobody took it: the other operands are to blame.
-    const Choice& choice = analysis_.selection[operand];
-    return choice.cause != SelectionCause::unused || choice.request != need.request;
   }
 
   // --- phase 2 ---
@@ -293,7 +91,7 @@ class Explainer {
       ExplainedBenefit entry;
       entry.operand = graph_.value_name(operand);
       entry.index = benefit.operand;
-      entry.constraint = constraint(benefit.constraint);
+      entry.constraint = reasons_.constraint(benefit.constraint);
       entry.gain = benefit.gain;
       entry.realized = analysis_.selection.is_realized(analysis_.requests, benefit);
       if (!entry.realized) entry.why_not = why_not(benefit, operand);
@@ -320,8 +118,9 @@ class Explainer {
       if (why) return *why;
     }
     if (benefit.request == no_request) {
-      return sentence(operand.node, scheme,
-                      {{std::string(registry_.name(scheme))}, ineligible(operand.node, scheme)});
+      return reasons_.sentence(
+          operand.node, scheme,
+          {{std::string(registry_.name(scheme))}, reasons_.ineligible(operand.node, scheme)});
     }
     if (was_real) {
       return "quantizing it for this reader costs more than it gains";
@@ -380,7 +179,7 @@ class Explainer {
     for (RequestId id = graph.first(value); id != no_request; id = graph[id].next) {
       const Request& request = graph[id];
       ExplainedRequest entry;
-      entry.constraint = constraint(request.constraint);
+      entry.constraint = reasons_.constraint(request.constraint);
       entry.gain = request.flow;
       entry.accepted = request.accepted;
       entry.selected =
@@ -438,16 +237,17 @@ class Explainer {
     const RequestGraph& graph = analysis_.requests;
     switch (choice.cause) {
       case SelectionCause::selected: {
-        std::string text = fmt::format("{}, gain {}", constraint(graph[choice.request].constraint),
-                                       choice.gain.amount());
+        std::string text =
+            fmt::format("{}, gain {}", reasons_.constraint(graph[choice.request].constraint),
+                        choice.gain.amount());
         if (choice.own != Gain{} && choice.own != choice.gain) {
           text += fmt::format(" ({} its own, the rest its readers' and conversions)",
                               choice.own.amount());
         }
         if (choice.runner_up != no_request) {
-          text +=
-              fmt::format("; next best {} with {}", constraint(graph[choice.runner_up].constraint),
-                          choice.runner_up_gain.amount());
+          text += fmt::format("; next best {} with {}",
+                              reasons_.constraint(graph[choice.runner_up].constraint),
+                              choice.runner_up_gain.amount());
         }
         return text;
       }
@@ -463,11 +263,12 @@ class Explainer {
       }
       case SelectionCause::no_gain:
         return fmt::format("{} would be worth {} here, float is worth {}",
-                           constraint(graph[choice.request].constraint), choice.gain.amount(),
-                           choice.in_float.amount());
+                           reasons_.constraint(graph[choice.request].constraint),
+                           choice.gain.amount(), choice.in_float.amount());
       case SelectionCause::loss:
         return fmt::format("{} and all that is quantized only with it would be worth {}",
-                           constraint(graph[choice.request].constraint), choice.gain.amount());
+                           reasons_.constraint(graph[choice.request].constraint),
+                           choice.gain.amount());
       case SelectionCause::unused:
         return "all operations that asked for it chose otherwise";
       case SelectionCause::coupled:
@@ -477,13 +278,13 @@ class Explainer {
                demands(value);
       case SelectionCause::outweighed:
         return fmt::format("the decision that is worth most leaves it in float, not {}",
-                           constraint(graph[choice.request].constraint));
+                           reasons_.constraint(graph[choice.request].constraint));
       case SelectionCause::not_planned:
         return "the plan leaves it in float";
       case SelectionCause::not_eligible:
         break;
     }
-    return ineligible(value.node);
+    return reasons_.ineligible(value.node);
   }
 
   [[nodiscard]] std::vector<ExplainedConversion> conversions(Value value) const {
@@ -492,8 +293,10 @@ class Explainer {
     if (found == conversions_of_.end()) return result;
     for (const Conversion* conversion : found->second) {
       if (conversion->value != value) continue;
-      ExplainedConversion entry{
-          constraint(conversion->from), constraint(conversion->to), conversion->price, {}};
+      ExplainedConversion entry{reasons_.constraint(conversion->from),
+                                reasons_.constraint(conversion->to),
+                                conversion->price,
+                                {}};
       for (const Use& use : conversion->readers) entry.readers.push_back(reader(use));
       std::ranges::sort(entry.readers);
       result.push_back(std::move(entry));
@@ -506,7 +309,8 @@ class Explainer {
     const auto found = demands_of_.find(value);
     if (found == demands_of_.end()) return result;
     for (const CouplingDemand* demand : found->second) {
-      result.push_back({std::string(graph_.value_name(demand->member)), constraint(demand->form)});
+      result.push_back(
+          {std::string(graph_.value_name(demand->member)), reasons_.constraint(demand->form)});
     }
     return result;
   }
@@ -598,13 +402,14 @@ class Explainer {
       if (is_before) first = id;
     }
     if (first == no_request) return "what it is computed from cannot be quantized as asked";
-    return fmt::format("{} was asked for: {}", constraint(graph[first].constraint),
+    return fmt::format("{} was asked for: {}", reasons_.constraint(graph[first].constraint),
                        *graph[first].refusal);
   }
 
   const GraphView& graph_;
   const Registry& registry_;
   const Analysis& analysis_;
+  EligibilityReasons reasons_;
   std::unordered_map<NodeId, std::vector<const Conversion*>> conversions_of_;
   std::unordered_map<Value, std::vector<const CouplingDemand*>> demands_of_;
 };

@@ -53,7 +53,7 @@ output(%rq)
 
 TEST_CASE("a chain computes on codes from its input to its output") {
   const Graph model = parsed(chain);
-  for (const LowPrecisionTarget target : low_precision_targets) {
+  for (const KernelsTarget target : low_precision_targets) {
     const LowPrecision result = lowered(model, {.target = target});
     CHECK(result.notes.empty());
     CHECK(result.fused_back == 0);
@@ -70,7 +70,7 @@ TEST_CASE("a chain computes on codes from its input to its output") {
 }
 
 TEST_CASE("biases are codes in the scale of the products, or a 32nd of it behind them") {
-  const LowPrecision result = lowered(chain, {.target = LowPrecisionTarget::gpu});
+  const LowPrecision result = lowered(chain, {.target = KernelsTarget::openvino_gpu});
   const Value b = result.graph.find_value("b_quantized");
   REQUIRE(!b.is_absent());
   CHECK(result.graph.type(b).element == ElementType::int32);
@@ -354,7 +354,7 @@ TEST_CASE("weights of ranks that no product has are no reason to read beyond the
                                          "conv_transpose(%q, %wr)", "addmm(%q, %q, %wr)"}) {
     CAPTURE(product);
     const Graph model = test::value_of(parse_graph(summed("1x8", "8", 8, product)));
-    CHECK(lower_fake_quantize(model).has_value());
+    CHECK(quantize_simulated(model).has_value());
   }
 }
 
@@ -431,7 +431,7 @@ graph {opset = 21}
 %y: tensor<3x3x2x2xf32> = matmul(%g, %w)
 output(%y)
 )");
-  for (const LowPrecisionTarget target : low_precision_targets) {
+  for (const KernelsTarget target : low_precision_targets) {
     const LowPrecision result = lowered(graph, {.target = target, .repair = true});
     CHECK(result.graph.find_value("unread").is_absent());
   }

@@ -22,9 +22,9 @@
 
 namespace quadrant::test {
 
-inline constexpr FakeQuantizeOptions cpu{.target = LowPrecisionTarget::cpu};
-inline constexpr FakeQuantizeOptions gpu{.target = LowPrecisionTarget::gpu};
-inline constexpr FakeQuantizeOptions generic{.target = LowPrecisionTarget::generic};
+inline constexpr FakeQuantizeOptions cpu{.target = KernelsTarget::openvino_cpu};
+inline constexpr FakeQuantizeOptions gpu{.target = KernelsTarget::openvino_gpu};
+inline constexpr FakeQuantizeOptions generic{.target = KernelsTarget::openvino_generic};
 
 /// Kinds of the operations, as `operations_of` has them.
 inline std::string kinds_of(const Graph& graph) {
@@ -39,7 +39,7 @@ inline std::string type_of(const Graph& graph, std::string_view name) {
 }
 
 inline LowPrecision lowered(const Graph& graph, const FakeQuantizeOptions& options = {}) {
-  LowPrecision result = value_of(lower_fake_quantize(graph, options));
+  LowPrecision result = value_of(quantize_simulated(graph, options));
   const auto verified = verify(result.graph);
   REQUIRE_MESSAGE(verified, (verified ? std::string() : to_string(verified.error())));
   return result;

@@ -240,17 +240,16 @@ TEST_CASE("INT4: weights of 16 levels, in 4 bits or in 8") {
 }
 
 TEST_CASE("each target's table names types for each port") {
-  for (const LowPrecisionTarget target : low_precision_targets) {
+  for (const KernelsTarget target : low_precision_targets) {
     const auto rules = describe_low_precision(target);
     REQUIRE(!rules.empty());
     CHECK(rules.front().kind == "conv");
     CHECK(rules.front().granularity == "tensor; channel where depthwise");
-    CHECK(parse_low_precision_target(to_string(target)) == target);
+    CHECK(parse_kernels_target(to_string(target)) == target);
   }
-  CHECK(describe_low_precision(LowPrecisionTarget::cpu).front().data == "u8");
-  CHECK(describe_low_precision(LowPrecisionTarget::gpu).front().data == "i8, u8");
-  CHECK(describe_low_precision(LowPrecisionTarget::generic).front().weight == "i8, u8, i4, u4");
-  CHECK(!parse_low_precision_target("tpu"));
+  CHECK(describe_low_precision(KernelsTarget::openvino_cpu).front().data == "u8");
+  CHECK(describe_low_precision(KernelsTarget::openvino_gpu).front().data == "i8, u8");
+  CHECK(describe_low_precision(KernelsTarget::openvino_generic).front().weight == "i8, u8, i4, u4");
 
   // Types that a port does not take: data of i8 on the CPU, weights of u8 everywhere but generic.
   constexpr std::string_view text = R"(
@@ -286,3 +285,21 @@ TEST_CASE("a gain model says where low precision does not pay") {
   CHECK(result.fused_back == 1);
   CHECK(kinds_of(result.graph) == "dequantize, fake_quantize, matmul");
 }
+
+TEST_CASE("targets of other schemes are refused") {
+  const auto lowered = quantize_simulated(Graph(), {.target = KernelsTarget::tflite});
+  REQUIRE(!lowered);
+  CHECK(lowered.error().code == ErrorCode::usage);
+  CHECK(lowered.error().message ==
+        "fake_quantize is for the kernels of OpenVINO's devices, not of tflite");
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_CASE("names of 0.1 mean the same") {
+  CHECK(LowPrecisionTarget::gpu == KernelsTarget::openvino_gpu);
+  CHECK(parse_low_precision_target("generic") == KernelsTarget::openvino_generic);
+  CHECK(!parse_low_precision_target("tflite"));
+  CHECK(lower_fake_quantize(Graph(), {.target = LowPrecisionTarget::cpu}));
+}
+#pragma GCC diagnostic pop

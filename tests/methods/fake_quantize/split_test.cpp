@@ -95,7 +95,7 @@ TEST_CASE("the pair computes what fake_quantize does") {
       {"-1;2;2;-1", 16, "1"},
   };
   for (const auto& [bounds, levels, shape] : rows) {
-    for (const LowPrecisionTarget target : low_precision_targets) {
+    for (const KernelsTarget target : low_precision_targets) {
       CAPTURE(bounds);
       const std::string text = activation(bounds, levels, shape);
       const SplitGraph result = split(text, {.target = target});

@@ -39,14 +39,14 @@ struct Fused {
   }
 };
 
-inline Fused fused(const Graph& graph, FusionTarget target = FusionTarget::tflite) {
-  FusedGraph result = value_of(fuse_qdq(graph, {.target = target}));
+inline Fused fused(const Graph& graph, KernelsTarget target = KernelsTarget::tflite) {
+  FusedGraph result = value_of(quantize_qdq(graph, {.target = target}));
   const auto verified = verify(result.graph);
   REQUIRE_MESSAGE(verified, (verified ? std::string() : to_string(verified.error())));
   return {std::move(result)};
 }
 
-inline Fused fused(std::string_view text, FusionTarget target = FusionTarget::tflite) {
+inline Fused fused(std::string_view text, KernelsTarget target = KernelsTarget::tflite) {
   return fused(parsed(text), target);
 }
 

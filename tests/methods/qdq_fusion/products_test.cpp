@@ -177,7 +177,7 @@ output(%yq)
   CHECK(result.graph().contains(result.graph().find_value("yq").node));
   // For the browsers it stays an Add; and so it does where somebody else reads the sum, or where it
   // is no number for each channel.
-  CHECK(fused(text(list), FusionTarget::webnn).kinds() != Kinds{"conv"});
+  CHECK(fused(text(list), KernelsTarget::webnn).kinds() != Kinds{"conv"});
   CHECK(fused(text(list, "output(%c)")).kinds() != Kinds{"conv"});
   CHECK(fused(text("tensor<1x1x1x4xf32> = constant() [1, 2, 3, 4]")).kinds() != Kinds{"conv"});
 }

@@ -53,7 +53,7 @@ struct Case {
 
 std::string joined(const Kinds& kinds) { return fmt::format("{}", fmt::join(kinds, " ")); }
 
-void check_all(const std::vector<Case>& cases, FusionTarget target = FusionTarget::tflite) {
+void check_all(const std::vector<Case>& cases, KernelsTarget target = KernelsTarget::tflite) {
   for (const Case& one : cases) {
     CAPTURE(one.name);
     CHECK(joined(fused(one.text, target).kinds()) == joined(one.kinds));
@@ -105,7 +105,7 @@ TEST_CASE("where parameters change, codes are chosen first and requantized behin
              {"average",
               changed("onnx.AveragePool", pooling, "1x2x2x2"),
               {"dequantize", "onnx.AveragePool", "quantize"}}},
-            FusionTarget::webnn);
+            KernelsTarget::webnn);
 }
 
 TEST_CASE("operations with parameters of their own for each operand and the result") {
@@ -143,7 +143,7 @@ TEST_CASE("a product of two bytes has half a step of the result for a step of it
   CHECK(result.reason("multiply").ends_with("the scales are too far apart for the kernel"));
   // What the browsers' converter says is its own.
   CHECK(
-      fused(binary("i8:f32, 0.1:5", "multiply", "i8:f32, 0.01:-9"), FusionTarget::webnn).kinds() ==
+      fused(binary("i8:f32, 0.1:5", "multiply", "i8:f32, 0.01:-9"), KernelsTarget::webnn).kinds() ==
       Kinds{"multiply"});
 }
 
@@ -236,5 +236,21 @@ TEST_CASE("the browsers' rules are narrower") {
              {"hard swish",
               unary("i8:f32, 0.1:5", "onnx.HardSwish", "i8:f32, 0.3:-9"),
               {"dequantize", "onnx.HardSwish", "quantize"}}},
-            FusionTarget::webnn);
+            KernelsTarget::webnn);
 }
+
+TEST_CASE("targets of other schemes are refused") {
+  const auto fused = quantize_qdq(Graph(), {.target = KernelsTarget::openvino_cpu});
+  REQUIRE(!fused);
+  CHECK(fused.error().code == ErrorCode::usage);
+  CHECK(fused.error().message ==
+        "qdq_fusion has no kernels of openvino-cpu to fuse operations for");
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_CASE("names of 0.1 mean the same") {
+  CHECK(parse_fusion_target("webnn") == KernelsTarget::webnn);
+  CHECK(fuse_qdq(Graph(), {.target = FusionTarget::onnx_qoperator}));
+}
+#pragma GCC diagnostic pop

@@ -84,8 +84,8 @@ TEST_CASE("nothing changes where that does not pay, or is not ours to change") {
   CHECK(fused(network("u8:f32, 0.02:7")).result.made_signed == 0);
   CHECK(fused(network("u8:f32, 0.02:128")).result.made_signed == 0);
   CHECK(fused(with_a_sign(second_product)).result.made_signed == 0);
-  CHECK(fused(with_a_sign(), FusionTarget::webnn).result.made_signed == 0);
-  CHECK(fused(with_a_sign(), FusionTarget::onnx_qoperator).result.made_signed == 0);
+  CHECK(fused(with_a_sign(), KernelsTarget::webnn).result.made_signed == 0);
+  CHECK(fused(with_a_sign(), KernelsTarget::onnx_qoperator).result.made_signed == 0);
 
   // Codes that the model takes or gives are what its callers know, and this is the data.
   CHECK(fused(with_a_sign("output(%xq)\n")).result.made_signed == 0);

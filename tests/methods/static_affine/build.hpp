@@ -123,7 +123,7 @@ inline std::vector<float> first_output(const Graph& graph, const std::vector<Ten
 
 inline QuantizeResult quantized(const Graph& graph, StaticAffineOptions options,
                                 const QuantizeOptions& run = {}) {
-  QuantizeResult result = value_of(quantize_static_affine(graph, std::move(options), run));
+  QuantizeResult result = value_of(quantize_static(graph, std::move(options), run));
   const auto valid = verify(result.graph);
   REQUIRE_MESSAGE(valid, (valid ? std::string() : to_string(valid.error())));
   return result;

@@ -37,7 +37,7 @@ TEST_CASE("static_affine: options are described") {
   profile.activations.percentile = 99.5;
   profile.weights.method = EncodingMethod::entropy;
   StaticAffineOptions litert;
-  litert.kernels = AffineKernels::tflite;
+  litert.kernels = KernelsTarget::tflite;
   litert.activations.bits = 16;
   const std::vector<Case> cases{
       {{},
@@ -78,7 +78,7 @@ TEST_CASE("static_affine: a plan is made for options, and is not followed with o
   QuantizeOptions follow = test::by_operands();
   follow.plan = &first.analysis.plan;
   const auto refuses = [&](const StaticAffineOptions& others) {
-    const auto result = quantize_static_affine(model.graph, others, follow);
+    const auto result = quantize_static(model.graph, others, follow);
     return !result && result.error().code == ErrorCode::impossible &&
            result.error().message.find("the plan was made with") != std::string::npos;
   };

@@ -13,13 +13,13 @@ namespace {
 
 StaticAffineOptions for_openvino() {
   StaticAffineOptions options;
-  options.kernels = AffineKernels::openvino;
+  options.kernels = KernelsTarget::openvino;
   return options;
 }
 
 StaticAffineOptions for_tflite(int bits) {
   StaticAffineOptions options;
-  options.kernels = AffineKernels::tflite;
+  options.kernels = KernelsTarget::tflite;
   options.activations.bits = bits;
   return options;
 }
@@ -122,3 +122,21 @@ TEST_CASE("static_affine for OpenVINO: factors of two computed matrices have no 
   CHECK(zero_point("x") == zero_point("x", {}));
   CHECK(zero_point("x") != 0);
 }
+
+TEST_CASE("a device's kernels are those of its runtime") {
+  StaticAffineOptions options = for_tflite(8);
+  options.kernels = KernelsTarget::webnn;
+  CHECK(value_of(StaticAffine::make(options)).describe() ==
+        value_of(StaticAffine::make(for_tflite(8))).describe());
+  options.kernels = KernelsTarget::openvino_gpu;
+  CHECK(value_of(StaticAffine::make(options)).describe() ==
+        value_of(StaticAffine::make(for_openvino())).describe());
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST_CASE("names of 0.1 mean the same") {
+  CHECK(parse_affine_kernels("openvino") == AffineKernels::openvino);
+  CHECK(quantize_static_affine(Graph(), {}));
+}
+#pragma GCC diagnostic pop

@@ -64,7 +64,7 @@ Expected<QuantizeResult> run(const StaticAffineOptions& options,
                              std::string_view model = two_layers) {
   const Expected<Graph> graph = parse_graph(std::string(model));
   REQUIRE_MESSAGE(graph.has_value(), graph.error().message);
-  return quantize_static_affine(*graph, options);
+  return quantize_static(*graph, options);
 }
 
 std::string error_of(const StaticAffineOptions& options, std::string_view model = two_layers) {

@@ -186,7 +186,7 @@ TEST_CASE("static_affine: a weight without the axis that is asked for") {
   StaticAffineOptions options;
   options.quantized_recurrent_weights = true;
   const QuantizeResult result =
-      test::value_of(quantize_static_affine(model.graph, options, test::by_operands()));
+      test::value_of(quantize_static(model.graph, options, test::by_operands()));
   CHECK(test::reason(model.graph, result, "w") == asked_for_weight + "it has no such axis");
   CHECK(test::planned(result, "r") == "weight i8 axis=1");
 }
@@ -258,7 +258,7 @@ TEST_CASE("static_affine: a weight with NaN is named with its element, or left w
   }();
   const StaticAffineOptions options{.statistics = statistics_of_all(model.graph)};
   QuantizeOptions run = test::by_operands();
-  const auto refused = quantize_static_affine(model.graph, options, run);
+  const auto refused = quantize_static(model.graph, options, run);
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ErrorCode::impossible);
   CHECK(refused.error().place.tensor == "w");
@@ -276,7 +276,7 @@ TEST_CASE("static_affine: a bias without a scale is refused by name") {
   model.output(model.add("conv", {x, w, model.constant("b", {2}, {1, 1})}, "y"));
   const StaticAffineOptions options{.statistics =
                                         test::statistics_of({{"x", 0, 1e15F}, {"y", -1, 1}})};
-  const auto refused = quantize_static_affine(model.graph, options, test::by_operands());
+  const auto refused = quantize_static(model.graph, options, test::by_operands());
   REQUIRE_FALSE(refused.has_value());
   CHECK(refused.error().code == ErrorCode::impossible);
   CHECK(refused.error().place.tensor == "b");

@@ -131,7 +131,7 @@ TEST_CASE("static_affine: weights that are NaN are refused, or left, as the poli
   model.graph.set_constant(model.graph.operands(good.node)[1].node,
                            build::floats({3, 3, 1, 1}, values));
   QuantizeOptions run = test::by_operands();
-  const auto refused = quantize_static_affine(model.graph, {.statistics = statistics}, run);
+  const auto refused = quantize_static(model.graph, {.statistics = statistics}, run);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == ErrorCode::impossible);
   run.non_finite = NonFinitePolicy::leave_float;

@@ -79,7 +79,7 @@ TEST_CASE("static_affine: neighbours are found behind a transpose, and not where
   StaticAffineOptions wide;
   wide.activations.bits = 16;
   StaticAffineOptions tflite;
-  tflite.kernels = AffineKernels::tflite;
+  tflite.kernels = KernelsTarget::tflite;
   for (const StaticAffineOptions& options : {wide, tflite}) {
     StaticAffineOptions allowing = options;
     allowing.saturation = Saturation::allow;

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "cli/decision.hpp"
+#include "quadrant/pipeline/run.hpp"
 #include "report/json.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
 /// A rule, with what became of the weights that it decided.
 struct RuleSummary {
@@ -26,4 +26,4 @@ struct RuleSummary {
 [[nodiscard]] std::string print_rules(const std::vector<RuleSummary>& rules);
 [[nodiscard]] Json to_json(const std::vector<RuleSummary>& rules);
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

@@ -1,4 +1,4 @@
-#include "cli/rule_summary.hpp"
+#include "pipeline/rule_summary.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,9 +7,8 @@
 
 #include "quadrant/recipe/recipe.hpp"
 #include "quadrant/report/tables.hpp"
-#include "report/terminal_text.hpp"
 
-namespace quadrant::cli {
+namespace quadrant::inline v0 {
 
 std::vector<RuleSummary> summarize_rules(const PreparedRun& run, const Analysis& analysis) {
   std::vector<RuleSummary> summaries;
@@ -62,4 +61,4 @@ Json to_json(const std::vector<RuleSummary>& rules) {
   return list;
 }
 
-}  // namespace quadrant::cli
+}  // namespace quadrant::inline v0

@@ -1,9 +1,8 @@
-#include "cli/choices.hpp"
+#include "cli/arguments.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,21 +13,23 @@
 
 namespace quadrant::cli {
 
-CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string& choice,
-                        const std::vector<std::string>& words, const std::string& description) {
-  return command.add_option(name, choice, description)
-      ->check(one_of(words))
-      ->type_name(fmt::format("{}", fmt::join(words, "|")));
+CLI::Option* add_argument(CLI::App& command, const std::string& name, std::string& value,
+                          const std::string& description) {
+  return add_value(command, name, value, "", description)->required();
 }
 
-CLI::Option* add_choice(CLI::App& command, const std::string& name, int& choice,
-                        const std::vector<int>& numbers, const std::string& description) {
-  std::vector<std::string> words;
-  words.reserve(numbers.size());
-  for (const int number : numbers) words.push_back(fmt::to_string(number));
-  return command.add_option(name, choice, description)
-      ->check(one_of(words))
-      ->type_name(fmt::format("{}", fmt::join(words, "|")));
+CLI::Option* add_model(CLI::App& command, std::string& path) {
+  return add_argument(command, "MODEL", path, "Model to read: .onnx, .tflite, .xml, or .qd, text");
+}
+
+CLI::Option* add_choice(CLI::App& command, const std::string& name, std::string& choice,
+                        const std::vector<std::string>& words, const std::string& description) {
+  return add_value(command, name, choice, fmt::format("{}", fmt::join(words, "|")), description)
+      ->check(one_of(words));
+}
+
+void declare_json(CLI::App& command, bool& json) {
+  command.add_flag("--json", json, "Print one JSON document, for programs");
 }
 
 CLI::Validator one_of(std::vector<std::string> choices) {
