@@ -110,6 +110,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   Row& add_row(std::string name, mlir::ResultRange results);
   [[nodiscard]] Expected<mlir::quant::QuantizedType> quantized_type(const UniformType& type,
                                                                     std::string_view of) const;
+  // `name`, or one like it that is free; it is taken then.
+  std::string free_name(const std::string& name);
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   void move_as_codes(NodeId node);
