@@ -11,6 +11,7 @@
 #include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/integer_products.hpp"
 #include "mlir_plugin/operations.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/types.hpp"
 #include "quadrant/ir/ops.hpp"
@@ -87,7 +88,7 @@ FunctionGraph::FunctionGraph(mlir::FunctionOpInterface function, Products produc
       row.kind = MlirRealProduct::kind;
       row.attributes = Attributes{{std::string(MlirRealProduct::reason), std::move(why)}};
     }
-    if (const mlir::Attribute contents = contents_of(*op)) {
+    if (const mlir::Attribute contents = contents_of(*op); contents && !is_part(*op)) {
       row.constant = to_constant(contents);
       if (row.constant) row.kind = ops::Constant::kind;
     }
