@@ -117,6 +117,8 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   void move_as_codes(NodeId node);
   [[nodiscard]] Expected<NodeId> emit_arithmetic(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
+  [[nodiscard]] std::vector<NodeId> moves_that_repeat_scales(Value codes) const;
+  [[nodiscard]] Expected<NodeId> emit_repeated(NodeSpec spec, const std::vector<NodeId>& moves);
   [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
   [[nodiscard]] Expected<mlir::ElementsAttr> coded_contents(const TensorType& type,
                                                             const Constant& codes,

@@ -121,6 +121,41 @@ Expected<NodeId> FunctionGraph::emit_arithmetic(NodeSpec spec) {
   return node;
 }
 
+// Those that make `codes`, the last first, down to the first that repeats blocks: each of the
+// repeated ones would have scales of its own. Empty: none does.
+std::vector<NodeId> FunctionGraph::moves_that_repeat_scales(Value codes) const {
+  std::vector<NodeId> moves;
+  const std::shared_ptr<const UniformType> uniform = type(codes).uniform();
+  if (!uniform || uniform->granularity.kind != Granularity::Kind::block) return moves;
+  const auto is_move_of_codes = [&](const Row& row) {
+    return row.op != nullptr && row.makes_codes && is_move(row.op);
+  };
+  std::size_t count = 0;
+  for (NodeId at = codes.node; is_move_of_codes(rows_[at.index]);
+       at = rows_[at.index].operands[0].node) {
+    moves.push_back(at);
+    if (rows_[at.index].kind == MlirBroadcast::kind) count = moves.size();
+  }
+  moves.resize(count);
+  return moves;
+}
+
+// Dequantized before: the moves are made anew, of floats.
+Expected<NodeId> FunctionGraph::emit_repeated(NodeSpec spec, const std::vector<NodeId>& moves) {
+  const Value source = rows_[moves.back().index].operands[0];
+  QUADRANT_TRY(NodeId real, emit_dequantize({.kind = spec.kind,
+                                             .name = spec.name,
+                                             .operands = {source},
+                                             .results = {{spec.name, type(source).expressed()}}}));
+  for (const NodeId move : llvm::reverse(moves)) {
+    mlir::Operation* const before = rows_[move.index].op;
+    mlir::Operation* const made = mlir::OpBuilder(before).clone(*before);
+    made->setOperand(0, value({real}));
+    real = adopt(made, spec.results[0].name, {real}, type({move}).expressed());
+  }
+  return real;
+}
+
 Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
   const Value codes = spec.operands[0];
   // `finish` makes the sum real numbers, with what it begins with.
@@ -130,6 +165,8 @@ Expected<NodeId> FunctionGraph::emit_dequantize(NodeSpec spec) {
     maker.results[0].type = std::move(spec.results[0].type);
     return codes.node;
   }
+  const std::vector<NodeId> repeating = moves_that_repeat_scales(codes);
+  if (!repeating.empty()) return emit_repeated(std::move(spec), repeating);
   const mlir::Value value = this->value(codes);
   const TensorType& type = this->type(codes);
   const bool is_ranked = llvm::isa<mlir::RankedTensorType>(value.getType());
@@ -343,6 +380,12 @@ Expected<void> FunctionGraph::finish() {
   std::unordered_map<Value, Value> real_values;
   // Operands are codes before their readers are looked at; blocks may stand in any order.
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(*this));
+  for (const NodeId node : llvm::reverse(order)) {
+    const Row& row = rows_[node.index];
+    const bool is_unread = !row.is_erased && row.makes_codes && is_move(row.op) &&
+                           row.op->use_empty();
+    if (is_unread) QUADRANT_CHECK(erase(node));
+  }
   for (const NodeId node : order) {
     const std::uint32_t index = node.index;
     if (rows_[index].is_erased) continue;
