@@ -14,7 +14,7 @@
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
-constexpr std::uint64_t piece_bytes = std::uint64_t{64} << 10;
+constexpr std::uint64_t looked_at_bytes = std::uint64_t{64} << 10;
 
 // A float whose sign is set, but for zero.
 bool has_negative(std::span<const std::byte> floats, std::size_t width) {
@@ -31,8 +31,8 @@ bool has_negative(std::span<const std::byte> floats, std::size_t width) {
 
 bool has_negative(const Constant& floats) {
   std::vector<std::byte> piece;
-  for (std::uint64_t at = 0; at < floats.byte_size(); at += piece_bytes) {
-    piece.resize(static_cast<std::size_t>(std::min(piece_bytes, floats.byte_size() - at)));
+  for (std::uint64_t at = 0; at < floats.byte_size(); at += looked_at_bytes) {
+    piece.resize(static_cast<std::size_t>(std::min(looked_at_bytes, floats.byte_size() - at)));
     if (!floats.read(at, piece)) return false;  // whoever quantizes it says why
     if (has_negative(piece, static_cast<std::size_t>(byte_width(floats.element())))) return true;
   }

@@ -84,7 +84,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       } else if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
         text +=
             "; its contents are not here, or not read: a resource that was elided or is of another "
-            "size than its type's, more than 2^28 equal elements, or elements of another type";
+            "size than its type's, more than 2^31 equal elements, or elements of another type";
       }
       const std::string fate = op == nullptr ? fate_of(graph.value({node})) : std::string();
       if (!fate.empty()) text += "; " + fate;
