@@ -21,6 +21,7 @@ import tempfile
 import time
 
 import numpy as np
+import scipy.optimize
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "adapters" / "mpi"))
@@ -43,7 +44,7 @@ class Command:
 
 
 # Many small values, whose statistics are texts; few wide layers, whose second moments are numbers.
-COMMANDS = (Command("calibrate", (), 150, 64, 2000), Command("calibrate --moments", ("--moments",), 8, 1024, 48))
+COMMANDS = (Command("calibrate", (), 150, 64, 400), Command("calibrate --moments", ("--moments",), 8, 1024, 48))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,20 +70,20 @@ def terms(run, samples, size):
             size * steps(run.hosts) * 8 / run.rate if run.rate else 0]
 
 
-def fit(measured, of):
-    """Least squares of relative errors: (a, b, d) of each command, and the one c that is the network's."""
-    rows, width = [], 3 * len(of) + 1
+def fit(measured, size):
+    """Least squares of relative errors, of numbers that are not negative: (a, b, d, c) of each command; the c, which is the
+    network's, is one."""
+    commands, rows = list(size), []
     for (command, run), seconds in measured.items():
         if run not in FITTED:
             continue
-        row, at = np.zeros(width), 3 * list(of).index(command)
-        row[at:at + 3], row[-1] = np.split(np.array(terms(run, command.samples, of[command])), [3])
+        row, at = np.zeros(3 * len(commands) + 1), 3 * commands.index(command)
+        *row[at:at + 3], row[-1] = terms(run, command.samples, size[command])
         rows.append(row / seconds)
-    # Columns of like size: some are of bytes.
     matrix = np.array(rows)
-    scale = np.abs(matrix).max(axis=0)
-    found = np.linalg.lstsq(matrix / scale, np.ones(len(rows)), rcond=None)[0] / scale
-    return {command: np.append(found[3 * i:3 * i + 3], found[-1]) for i, command in enumerate(of)}
+    units = matrix.max(axis=0)  # some columns are of bytes
+    found = scipy.optimize.nnls(matrix / units, np.ones(len(rows)))[0] / units
+    return {command: np.append(found[3 * i:3 * i + 3], found[-1]) for i, command in enumerate(commands)}
 
 
 def measure(commands, repeat, binary, folder):
@@ -118,36 +119,36 @@ def measure(commands, repeat, binary, folder):
 
 def tables(best, size):
     """What goes into the page."""
-    fitted = fit(best, size)
-    rows, errors = [], {}
-    for (command, run), seconds in best.items():
+    fitted, rows, errors = fit(best, size), [], []
+    order = sorted(best, key=lambda case: (case[0].name, -(case[1].rate or 10 * GBIT), case[1].hosts, case[1].parts))
+    for command, run in order:
+        seconds = best[command, run]
         model = float(np.dot(terms(run, command.samples, size[command]), fitted[command]))
+        off = "fitted"
         if run in PREDICTED:
-            errors[command, run] = model / seconds - 1
+            errors.append(model / seconds - 1)
+            off = f"{100 * errors[-1]:+.1f} %"
         rate = "not limited" if run.rate is None else f"{run.rate // MBIT:,} Mbit/s"
-        rows.append((command.name, rate, str(run.hosts), str(command.samples * run.parts // 2), f"{seconds:.2f}", f"{model:.2f}",
-                     f"{100 * (model / seconds - 1):+.0f} %" if run in PREDICTED else "fitted"))
-    text = markdown_table(("command", "links", "hosts", "samples", "measured, s", "model, s", "model is off by"), sorted(rows),
-                          left=("command",))
-    network = next(iter(fitted.values()))[3]
-    text += f"\n\nFitted: c = {network:.2f};\n\n" + markdown_table(
-        ("command", "M, MB", "a, s", "b, ms", "d, ms a MB"),
-        [(command.name, f"{size[command] / 1e6:.1f}", f"{a:.2f}", f"{1000 * b:.2f}", f"{1e9 * d:.1f}")
-         for command, (a, b, d, _) in fitted.items()], left=("command",))
-    return text, beyond(fitted, max(abs(error) for error in errors.values()))
+        rows.append((command.name, rate, str(run.hosts), str(command.samples * run.parts // 2), f"{seconds:.2f}", f"{model:.2f}", off))
+    coefficients = [(command.name, f"{size[command] / 1e6:.1f}", f"{a:.2f}", f"{1000 * b:.2f}", f"{1e9 * d:.1f}", f"{c:.2f}")
+                    for command, (a, b, d, c) in fitted.items()]
+    left = ("command", "links")
+    return (markdown_table(("command", "links", "hosts", "samples", "measured, s", "model, s", "model is off by"), rows, left) +
+            "\n\nFitted, with M, the bytes of the tables:\n\n" +
+            markdown_table(("command", "M, MB", "a, s", "b, ms", "d, ms a MB", "c"), coefficients, left),
+            beyond(fitted, max(map(abs, errors))))
 
 
 def beyond(fitted, error):
-    """1,000 ranks, links of 10 GB/s."""
+    """What 1,000 ranks need besides their own samples and weights, where links carry 10 GB a second."""
     ranks, bytes_a_second = 1000, 10 ** 10
-    statistics, moments = fitted.values()
     rows = []
-    for what, size, (_, _, merging, network) in (("statistics of 2,000 values", 60 * 10 ** 6, statistics),
-                                                 ("second moments, 4 GB", 4 * 10 ** 9, moments)):
-        way = [1e-2 * round(100 * size * steps(ranks) * each) for each in (merging, network / bytes_a_second)]
-        rows.append((what, f"{size / 1e6:,.0f}", f"{way[0]:,.1f}", f"{way[1]:,.1f}"))
-    return (markdown_table(("tables", "M, MB", "parsing, merging, printing, s", "under way, s"), rows, left=("tables",)) +
-            f"\n\nOn what was measured above the model was off by {100 * error:.0f} % at most.")
+    for what, size, (_, _, merging, network) in zip(("statistics of 2,000 values", "second moments that sums hold at most"),
+                                                    (60 * 10 ** 6, 4 * 10 ** 9), fitted.values()):
+        rows.append((what, f"{size // 10 ** 6:,}", *(f"{size * steps(ranks) * each:.1f}"
+                                                     for each in (merging, network / bytes_a_second))))
+    return (markdown_table(("tables", "M, MB", "reading, merging, printing, s", "under way, s"), rows, left=("tables",)) +
+            f"\n\nOf what was measured and not fitted the model is off by {100 * error:.0f} % at most.")
 
 
 def main():
