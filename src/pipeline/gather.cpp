@@ -58,17 +58,19 @@ Expected<void> merge_into(Table& table, const Table& other) {
 // That of all ranks.
 template <class Table>
 Expected<Table> over_ranks(Expected<Table> own, Ranks& ranks) {
-  // Tables may be as large as all else: a text goes when it is a table, a table when it is a text.
-  const auto merge = [](std::string mine, std::string theirs) -> Expected<std::string> {
-    QUADRANT_TRY(Table table, parse<Table>(std::exchange(mine, {})));
-    QUADRANT_TRY(Table other, parse<Table>(std::exchange(theirs, {})));
-    QUADRANT_CHECK(merge_into(table, other));
-    other = Table();
-    return print(table);
+  // Tables may be as large as all else: a text goes when it is a table, and a table when it is a
+  // text, but for that of all, which the first rank has already.
+  const auto add = [&](std::string theirs) -> Expected<void> {
+    QUADRANT_TRY(const Table other, parse<Table>(std::exchange(theirs, {})));
+    return merge_into(*own, other);
   };
-  auto text = own.map([](const Table& table) { return print(table); });
-  own = Table();
-  QUADRANT_TRY(const std::string all, ranks.combine(std::move(text), merge));
+  const auto print_own = [&] {
+    std::string text = print(*own);
+    if (!ranks.is_first()) own = Table();
+    return text;
+  };
+  QUADRANT_TRY(const std::string all, ranks.combine(own.map([](const Table&) {}), add, print_own));
+  if (ranks.is_first()) return own;
   return parse<Table>(all);
 }
 
