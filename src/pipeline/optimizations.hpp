@@ -2,6 +2,7 @@
 // what it became.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,10 +21,14 @@ struct Optimizations {
   std::vector<std::string> names;  ///< of cle, hba, migrate, bc, bc-analytic
   std::string relu6 = "exact";     ///< or relu
   bool sequential = false;         ///< weights are rounded layers after layers
+  std::size_t low_rank = 0;        ///< of what corrects products; 0: they are not corrected
 
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] bool correct_biases() const { return has("bc") || has("bc-analytic"); }
 };
+
+/// What was left, and why, a line each for the first few.
+void tell(std::string_view what, const std::vector<LeftAlone>& left, const RunContext& context);
 
 /// What `model` of a recipe says.
 [[nodiscard]] Optimizations optimizations_of(const OptionValues& model);
