@@ -87,10 +87,10 @@ struct LowRankReport {
 ///   x Q + (x A) B
 ///
 /// with A B the matrix of at most `rank` that is nearest to W - Q, as the inputs weigh it: the
-/// singular value decomposition of L^T (W - Q), L L^T = E[x x^T] (Zhang and others,
-/// arXiv 2402.02446); where no moments are known, of W - Q. A and B are constants of the type that
-/// the layer computes in, rounded to it, the second one's rows as long as the first one's columns;
-/// layers that share a weight share them. The sum gets the name of the result. Layers are matmul,
+/// singular value decomposition of L^T (W - Q), L L^T = E[x x^T] (QERA, arXiv 2410.06040); where no
+/// moments are known, of W - Q. A and B are constants of the type that the layer computes in,
+/// rounded to it, the second one's rows as long as the first one's columns; layers that share a
+/// weight share them. The sum gets the name of the result. Layers are matmul,
 /// gemm, linear and addmm that sum over the data's last axis, with a weight of two axes.
 ///
 /// A weight stays as it is where A and B have as many numbers as it has, and where the error does
