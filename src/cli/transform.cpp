@@ -26,7 +26,7 @@ std::vector<OptionSpec> of_float_model() {
     if (option.key != "optimize") continue;
     OptionSpec& optimize = options.emplace_back(option);
     optimize.summary = "Transforms besides folding batch normalizations, one or several";
-    optimize.placeholder = "cle,hba,migrate";
+    optimize.placeholder = "rotate,cle,hba,migrate";
     std::erase_if(optimize.words,
                   [](const OptionWord& word) { return word.word.starts_with("bc"); });
   }
@@ -37,7 +37,7 @@ class Transform final : public Command {
  public:
   CLI::App* declare(CLI::App& app) override {
     CLI::App* command = app.add_subcommand(
-        "transform", "Make a float model easier to quantize: fold, equalize, absorb");
+        "transform", "Make a float model easier to quantize: fold, rotate, equalize, absorb");
     command->add_option("MODEL", model_, "Float model to read: .onnx, .tflite, .xml, or .qd, text")
         ->required()
         ->type_name("");

@@ -97,6 +97,19 @@ Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, cons
                      counted(folded.folded.size(), "layer")));
   }
   tell("batch normalization is not folded", folded.left, context);
+  if (wanted.has("rotate")) {
+    QUADRANT_TRY(const RotationReport rotated, rotate_streams(graph));
+    for (const RotationReport::Stream& stream : rotated.rotated) {
+      context.note(fmt::format("rotate: a stream of {} channels, {} at a time, from {} to {}",
+                               stream.channels, stream.block, counted(stream.makers, "constant"),
+                               counted(stream.readers, "product")),
+                   {.file = path, .tensor = stream.value});
+    }
+    tell("rotate: it stays as it is", rotated.left, context);
+    if (rotated.rotated.empty() && rotated.left.empty()) {
+      note("rotate: nothing is normalized along its last axis, as a transformer's stream is");
+    }
+  }
   give_own_biases(graph, {.add_missing = wanted.correct_biases()});
   if (wanted.has("cle")) {
     const ClipTreatment clips =

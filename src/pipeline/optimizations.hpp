@@ -18,7 +18,7 @@
 namespace quadrant::inline v0 {
 
 struct Optimizations {
-  std::vector<std::string> names;  ///< of cle, hba, migrate, bc, bc-analytic
+  std::vector<std::string> names;  ///< of rotate, cle, hba, migrate, bc, bc-analytic
   std::string relu6 = "exact";     ///< or relu
   bool sequential = false;         ///< weights are rounded layers after layers
   std::size_t low_rank = 0;        ///< of what corrects products; 0: they are not corrected
@@ -39,7 +39,7 @@ void tell(std::string_view what, const std::vector<LeftAlone>& left, const RunCo
 /// That they go together.
 [[nodiscard]] Expected<void> check(const Optimizations& wanted);
 
-/// Folds batch normalizations, and equalizes and absorbs where that is asked for. `path`: of the
+/// Folds batch normalizations, and rotates, equalizes and absorbs where that is asked for. `path`: of the
 /// model, for messages. Returns the moments of the graph as it is then.
 [[nodiscard]] Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted,
                                                const std::string& path, const RunContext& context);

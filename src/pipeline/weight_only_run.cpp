@@ -195,7 +195,8 @@ Expected<std::shared_ptr<SecondMomentsTable>> moments_of(SchemeSubject& subject)
 Expected<void> check_transform_for(const RunRequest& request, const Optimizations& wanted) {
   QUADRANT_CHECK(check(wanted));
   const RunInputs& inputs = request.inputs;
-  if (!inputs.moments.empty() && (wanted.has("cle") || wanted.has("hba"))) {
+  const bool changes_values = wanted.has("rotate") || wanted.has("cle") || wanted.has("hba");
+  if (!inputs.moments.empty() && changes_values) {
     return fail(ErrorCode::usage,
                 "optimize changes the values that were measured: it needs samples, not moments",
                 {.file = inputs.moments});

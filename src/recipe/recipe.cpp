@@ -148,7 +148,10 @@ std::span<const OptionSpec> recipe_model_options() {
           .key = "optimize",
           .kind = words,
           .summary = "Transforms of the float model, and corrections of biases, one or several",
-          .words = {{"cle", "equalizes the channels of neighbouring layers"},
+          .words = {{"rotate",
+                     "mixes the channels of what a transformer's blocks add up, so that none "
+                     "stands out"},
+                    {"cle", "equalizes the channels of neighbouring layers"},
                     {"hba", "moves high biases on to the next layer"},
                     {"migrate",
                      "moves factors of channels from the data of products into their weights, "

@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
