@@ -78,8 +78,7 @@ bool is_square(NodeRef node) {
 }
 
 std::string named(NodeRef node) {
-  const std::string_view name = node.graph->value_name(node.result());
-  return fmt::format("'{}' ({})", name, node.kind());
+  return fmt::format("'{}' ({})", label(*node.graph, node.id), node.kind());
 }
 
 class StreamSearch {
@@ -284,7 +283,8 @@ class StreamSearch {
   [[nodiscard]] bool is_move(NodeRef node) const {
     const std::string_view kind = node.kind();
     const TensorType* const from = node.operand_type(0);
-    if (from == nullptr || !is_float(from->element) || !is_float(node.type().element)) return false;
+    if (from == nullptr || graph_.result_count(node.id) != 1) return false;
+    if (!is_float(from->element) || !is_float(node.type().element)) return false;
     const bool keeps_last = surely_equal(last_extent(*from), found_.width) &&
                             surely_equal(last_extent(node.type()), found_.width);
     if (kind == ops::Gather::kind) {

@@ -77,8 +77,9 @@ Graph quantized_of(const Graph& graph, WeightOnlyOptions options = {}) {
 
 std::vector<double> numbers_of(const Graph& graph, const MemoryData& samples,
                                std::string_view name) {
-  const auto loaded =
-      value_of(Interpreter().load(graph, std::vector<Value>{graph.find_value(name)}));
+  const Value value = graph.find_value(name);
+  REQUIRE(!value.is_absent());
+  const auto loaded = value_of(Interpreter().load(graph, std::vector<Value>{value}));
   std::vector<double> made;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     const auto results = value_of(run_model(*loaded, samples.sample(i)->inputs, 1));
@@ -119,17 +120,17 @@ TEST_CASE("the errors that are told are those of the results") {
     const LowRankReport report = value_of(
         correct_low_rank(after, real, {.rank = 3, .moments = has_moments ? &moments : nullptr}));
     REQUIRE(verify(after));
-    CHECK(numbers_of(after, samples, "out").size() == 2 * 3 * inputs_of_sample);
+    CHECK(numbers_of(after, samples, "e").size() == 2 * 3 * inputs_of_sample);
     const LowRankCorrected& w = corrected_of(report, "w");
     CHECK(w.rank == 3);
     CHECK(w.bytes == 4 * 3 * (width + width));
     CHECK(w.after < w.before);
+    if (!has_moments) continue;  // nearest to the weight: of results it says nothing
     const std::vector<double> exact = numbers_of(real, samples, "a");
     const double rows = 3 * inputs_of_sample;
     const double error_before = squares_between(exact, numbers_of(before, samples, "a")) / rows;
     const double error_after = squares_between(exact, numbers_of(after, samples, "a")) / rows;
     CHECK(error_after < 0.5 * error_before);
-    if (!has_moments) continue;
     CHECK(w.before == doctest::Approx(error_before).epsilon(1e-2));
     CHECK(w.after == doctest::Approx(error_after).epsilon(1e-2));
   }
@@ -154,7 +155,7 @@ TEST_CASE("layers that read a weight in two ways have factors each") {
   const LowRankReport report = value_of(correct_low_rank(after, real, {.rank = 2}));
   CHECK(std::ranges::count(report.corrected, "tied", &LowRankCorrected::weight) == 2);
   const MemoryData samples = inputs_of(300);
-  for (const std::string name : {"c", "d", "d_out"}) {
+  for (const std::string name : {"c", "d"}) {
     const std::vector<double> exact = numbers_of(real, samples, name);
     CHECK(squares_between(exact, numbers_of(after, samples, name)) <
           squares_between(exact, numbers_of(quantized_of(real), samples, name)));
