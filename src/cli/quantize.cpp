@@ -61,6 +61,19 @@ Json to_json(const RoundingLog& log) {
   return weights;
 }
 
+// Errors as above; of weights without moments, those of the weight.
+Json to_json(const LowRankReport& report) {
+  Json weights = Json::array();
+  for (const LowRankCorrected& each : report.corrected) {
+    weights.push_back({{"weight", each.weight},
+                       {"rank", each.rank},
+                       {"bytes", each.bytes},
+                       {"error_before", each.before},
+                       {"error", each.after}});
+  }
+  return weights;
+}
+
 /// What is to be said of the products of the quantized model that meet in 16 bits.
 struct Sums {
   std::string remark;
@@ -186,8 +199,8 @@ class Quantize final : public Command {
     QUADRANT_CHECK(write(side_, reported, report, console));
     QUADRANT_CHECK(save_recipe(options_, subject, console));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    print(summary, summarize_rules(subject, result.analysis), decided, written, sums,
-          subject.rounding.get(), console);
+    print(summary, summarize_rules(subject, result.analysis), decided, written, sums, subject,
+          console);
     return {};
   }
 
@@ -218,7 +231,8 @@ class Quantize final : public Command {
 
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
              const std::optional<MetBudget>& decided, const std::optional<OnnxWriteReport>& written,
-             const std::optional<Sums>& sums, const RoundingLog* rounding, Console& console) const {
+             const std::optional<Sums>& sums, const PreparedRun& subject, Console& console) const {
+    const auto json_of = [](const auto& log) { return log ? to_json(*log) : Json(nullptr); };
     if (json_) {
       Json document{{"model", options_.model},
                     {"output", written ? Json(output_) : Json(nullptr)},
@@ -226,7 +240,8 @@ class Quantize final : public Command {
                     {"summary", quadrant::to_json(summary)},
                     {"rules", to_json(rules)},
                     {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
-                    {"rounding", rounding != nullptr ? to_json(*rounding) : Json(nullptr)},
+                    {"rounding", json_of(subject.rounding)},
+                    {"low_rank", json_of(subject.low_rank)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
                     {"budget", decided ? to_json(decided->decision) : Json(nullptr)}};
       add_files(document, side_);

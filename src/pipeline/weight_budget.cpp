@@ -32,6 +32,10 @@ Expected<void> check_budget_recipe(const Recipe& recipe, const SchemeTable& sche
     return fail(ErrorCode::usage,
                 "a budget weighs bytes against errors by itself: a gain does not go with it");
   }
+  if (recipe.model.contains("low_rank")) {
+    return fail(ErrorCode::usage,
+                "a budget counts codes, not the factors of `low_rank`: leave one of them out");
+  }
   QUADRANT_TRY(const RuleSchemes used, schemes_of(recipe, schemes));
   for (const SchemeChoice& choice : used.all) {
     QUADRANT_TRY(const SchemeEntry* const entry, schemes.find(choice.scheme));
