@@ -196,7 +196,6 @@ class Calibrate final : public Command {
     CLI::App* command =
         app.add_subcommand("calibrate", "Run a model on samples and keep statistics of its values");
     command->add_option("MODEL", model_, "Model to read: .onnx, .tflite, .xml, or .qd, text")
-        ->required()
         ->type_name("");
     cli::declare(*command, data_);
     command
@@ -225,6 +224,7 @@ class Calibrate final : public Command {
         "  quadrant calibrate model.onnx --merge statistics.json\n"
         "  quadrant calibrate model.onnx --data samples --part 2/8 -o part2.json\n"
         "  quadrant calibrate model.onnx --data samples --moments -o model.moments\n"
+        "  quadrant calibrate model.onnx --data samples --moments blocks:512 -o model.moments\n"
         "  quadrant calibrate model.onnx --data samples -o statistics.json --checkpoint 1000");
     return command;
   }
@@ -235,11 +235,12 @@ class Calibrate final : public Command {
   [[nodiscard]] std::string_view replaceable() const noexcept override { return "--merge"; }
 
   Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(settle(moments_, model_));
     const bool has_samples = !data_.path.empty() || data_.random != 0;
     if (!has_samples && (merged_.empty() || keep_.every != 0)) QUADRANT_CHECK(check(data_));
     QUADRANT_TRY(const SamplePart part, parse_part(part_));
     console.use_threads(threads_);
-    if (moments_.moments) {
+    if (!moments_.moments.empty()) {
       return run_moments(moments_, {model_, runtime_, data_, part, keep_, merged_, output_, json_},
                          console);
     }
