@@ -154,8 +154,8 @@ Expected<void> add_positions(WatchedWeight& watched, const Tensor& patches, std:
   return {};
 }
 
-Expected<void> add_matrices(WatchedWeight& watched, const LayerWeight& weight, const LayerData& data,
-                            std::int64_t most) {
+Expected<void> add_matrices(WatchedWeight& watched, const LayerWeight& weight,
+                            const LayerData& data, std::int64_t most) {
   const Extents extents = data.tensor.extents();
   const SecondMoments& moments = *watched.moments;
   std::int64_t size = 1;

@@ -49,7 +49,8 @@ struct LayerData {
 };
 
 /// Takes down the largest magnitudes.
-[[nodiscard]] Expected<void> reach(WatchedWeight& watched, const LayerReader& reader, const LayerData& data);
+[[nodiscard]] Expected<void> reach(WatchedWeight& watched, const LayerReader& reader,
+                                   const LayerData& data);
 
 /// Adds rows, or columns, of the matrices of a batch, `most` of them at most.
 [[nodiscard]] Expected<void> add_matrices(WatchedWeight& watched, const LayerWeight& weight,

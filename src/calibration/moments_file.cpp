@@ -17,7 +17,7 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::string_view magic = "QMOMENTS";
-constexpr std::uint32_t whole_version = 1;   // sums of all pairs
+constexpr std::uint32_t whole_version = 1;  // sums of all pairs
 constexpr std::uint32_t block_version = 2;  // some are of blocks
 enum class Kind : std::uint8_t { grid, moments };
 

@@ -47,7 +47,8 @@ class Collector {
   using Visit = FunctionRef<Expected<void>(WatchedWeight&, const LayerReader&, const LayerData&)>;
   [[nodiscard]] Expected<void> visit(const Runtime& runtime, std::string_view task,
                                      Visit visit) const;
-  [[nodiscard]] Expected<void> sum(WatchedWeight& watched, const LayerReader& reader, const LayerData& data) const;
+  [[nodiscard]] Expected<void> sum(WatchedWeight& watched, const LayerReader& reader,
+                                   const LayerData& data) const;
 
   const Graph& graph_;
   const DataSet& data_;
@@ -198,7 +199,8 @@ Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, V
       [](std::size_t, std::size_t) { return Expected<void>(); });
 }
 
-Expected<void> Collector::sum(WatchedWeight& watched, const LayerReader& reader, const LayerData& data) const {
+Expected<void> Collector::sum(WatchedWeight& watched, const LayerReader& reader,
+                              const LayerData& data) const {
   if (!reader.weight.is_convolution) {
     const std::lock_guard lock(watched.mutex);
     return add_matrices(watched, reader.weight, data, options_.most_inputs_of_sample);
@@ -223,9 +225,8 @@ Expected<MomentsGrid> Collector::find_grid(const Runtime& runtime) {
   QUADRANT_CHECK(find_weights(runtime));
   make_room(nullptr);
   QUADRANT_CHECK(visit(runtime, "ranges of inputs",
-                       [](WatchedWeight& watched, const LayerReader& reader, const LayerData& data) {
-                         return reach(watched, reader, data);
-                       }));
+                       [](WatchedWeight& watched, const LayerReader& reader,
+                          const LayerData& data) { return reach(watched, reader, data); }));
   MomentsGrid grid{.left = std::move(left_), .samples = data_.size()};
   for (const auto& watched : weights_) {
     if (!watched->why_not.empty()) {
@@ -233,9 +234,9 @@ Expected<MomentsGrid> Collector::find_grid(const Runtime& runtime) {
       continue;
     }
     for (double& largest : watched->largest) largest /= SecondMoments::most_steps;
-    grid.weights.emplace(std::move(watched->name),
-                         MomentsGrid::Weight{watched->layout(), std::move(watched->largest),
-                                             watched->block});
+    grid.weights.emplace(
+        std::move(watched->name),
+        MomentsGrid::Weight{watched->layout(), std::move(watched->largest), watched->block});
   }
   return grid;
 }
@@ -263,7 +264,8 @@ Expected<void> Collector::take(const MomentsGrid& grid) const {
       continue;
     }
     load(*watched);
-    if (watched->why_not.empty()) watched->moments = std::make_unique<SecondMoments>(layout, steps, block);
+    if (watched->why_not.empty())
+      watched->moments = std::make_unique<SecondMoments>(layout, steps, block);
   }
   return {};
 }
@@ -290,9 +292,8 @@ Expected<SecondMomentsTable> Collector::count_on(const MomentsGrid& grid, const 
   make_room(&grid);
   QUADRANT_CHECK(take(grid));
   QUADRANT_CHECK(visit(runtime, "moments of inputs",
-                       [this](WatchedWeight& watched, const LayerReader& reader, const LayerData& data) {
-                         return sum(watched, reader, data);
-                       }));
+                       [this](WatchedWeight& watched, const LayerReader& reader,
+                              const LayerData& data) { return sum(watched, reader, data); }));
   tell_cut();
   SecondMomentsTable table;
   table.samples = data_.size();

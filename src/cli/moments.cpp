@@ -209,11 +209,12 @@ class Moments {
 void declare(CLI::App& command, MomentsOptions& options) {
   CLI::Option* const moments =
       command
-          .add_option("--moments", options.moments,
-                      "Gather second moments of the layers' inputs, for rounding weights ('quantize "
-                      "--moments'), in place of statistics: of all pairs of inputs (full, also "
-                      "without a word), of blocks of N neighbours, which takes less memory, or of "
-                      "each with itself (diagonal)")
+          .add_option(
+              "--moments", options.moments,
+              "Gather second moments of the layers' inputs, for rounding weights ('quantize "
+              "--moments'), in place of statistics: of all pairs of inputs (full, also "
+              "without a word), of blocks of N neighbours, which takes less memory, or of "
+              "each with itself (diagonal)")
           ->type_name("full|diagonal|blocks:N")
           ->expected(0, 1);
   CLI::Option* const grid_only = command

@@ -21,10 +21,11 @@ void declare_threads(CLI::App& command, unsigned& threads) {
 
 CLI::Option* declare_memory(CLI::App& command, std::string& memory) {
   return command
-      .add_option("--memory", memory,
-                  "Memory for what is computed from weights, and if it is given for second moments; "
-                  "more of it goes to a temporary file beside the output. The model's graph and "
-                  "samples are not counted")
+      .add_option(
+          "--memory", memory,
+          "Memory for what is computed from weights, and if it is given for second moments; "
+          "more of it goes to a temporary file beside the output. The model's graph and "
+          "samples are not counted")
       ->type_name("SIZE")
       ->capture_default_str();
 }

@@ -10,7 +10,7 @@
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace quadrant::cli {
 

@@ -396,7 +396,8 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
     outcomes_[i] = {.now = errors[i], .nearest = errors[i].error};
   }
   if (options_.rounding >= Rounding::weighted) {
-    QUADRANT_TRY(const Encoded other, weighted_codes(values_, shape_, format_, moments_, encoded, options_));
+    QUADRANT_TRY(const Encoded other,
+                 weighted_codes(values_, shape_, format_, moments_, encoded, options_));
     QUADRANT_CHECK(take_better(encoded, other, grids));
     QUADRANT_TRY(grids, CodeGrids::make(format_, shape_, encoded));
   }

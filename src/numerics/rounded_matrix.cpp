@@ -25,9 +25,8 @@ RoundedMatrix::RoundedMatrix(const SecondMoments& of, std::size_t matrix, double
   shrinkage = given >= 0 ? std::min(given, 1.0) : size / (size + count);
   const double inverse = unit > 0 ? 1 / unit : 0;
   in_units.resize(moments.size());
-  std::ranges::transform(moments, in_units.begin(), [inverse](double moment) {
-    return static_cast<float>(moment * inverse);
-  });
+  std::ranges::transform(moments, in_units.begin(),
+                         [inverse](double moment) { return static_cast<float>(moment * inverse); });
 }
 
 void RoundedMatrix::find_feedback(Executor& executor) {

@@ -17,13 +17,14 @@ struct RoundedMatrix {
   RoundedMatrix() = default;
 
   std::size_t columns = 0;
-  std::size_t section = 0;         ///< columns of one, neighbours; the last may have fewer
-  std::vector<double> moments;     ///< E[x x^T] as measured; M, the estimate, is that with
-  double shrinkage = 0;            ///< this part of what is off the diagonal taken away
-  double unit = 0;                 ///< mean of the diagonal; 0: there are no inputs
-  std::vector<float> in_units;     ///< `moments` in units of that, in single precision
-  double damping = 0;              ///< what M has more on its diagonal where errors are fed back
-  std::vector<std::size_t> order;  ///< of columns there: of each section, the first is rounded first
+  std::size_t section = 0;      ///< columns of one, neighbours; the last may have fewer
+  std::vector<double> moments;  ///< E[x x^T] as measured; M, the estimate, is that with
+  double shrinkage = 0;         ///< this part of what is off the diagonal taken away
+  double unit = 0;              ///< mean of the diagonal; 0: there are no inputs
+  std::vector<float> in_units;  ///< `moments` in units of that, in single precision
+  double damping = 0;           ///< what M has more on its diagonal where errors are fed back
+  std::vector<std::size_t>
+      order;  ///< of columns there: of each section, the first is rounded first
   /// How columns make up for errors of those before, in that order: what is below the diagonal.
   /// Empty: there is no feedback.
   std::vector<float> feedback;

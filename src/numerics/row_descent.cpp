@@ -234,13 +234,11 @@ std::vector<float> Descent::products_within(std::size_t block,
     const std::size_t size = end - first;
     const std::size_t begin = columns[first];
     const bool are_neighbours = columns[end - 1] - begin + 1 == size;
-    const float* const moments =
-        rows_.matrix.in_units.data() + begin * section_ + begin % section_;
+    const float* const moments = rows_.matrix.in_units.data() + begin * section_ + begin % section_;
     gathered.resize(are_neighbours ? 0 : size * size);
     for (std::size_t i = 0; i < gathered.size(); ++i) {
       const std::size_t column = columns[first + i / size];
-      gathered[i] =
-          rows_.matrix.in_units[column * section_ + columns[first + i % size] % section_];
+      gathered[i] = rows_.matrix.in_units[column * section_ + columns[first + i % size] % section_];
     }
     kernels::add_product({.a = errors.data() + first,
                           .a_row = columns.size(),

@@ -61,15 +61,15 @@ class Feedback {
   void hear(const Places& some, const Places& before, std::span<double> made_up) {
     const std::size_t section = rows_.matrix.section;
     const std::size_t rows = rows_.rows;
-    add_long_product({.a = rows_.matrix.feedback.data() + some.first * section +
-                           before.first % section,
-                      .a_row = section,
-                      .b = errors_.data() + before.first * rows,
-                      .b_row = rows,
-                      .rows = some.end - some.first,
-                      .inner = before.end - before.first,
-                      .columns = rows},
-                     made_up.data());
+    add_long_product(
+        {.a = rows_.matrix.feedback.data() + some.first * section + before.first % section,
+         .a_row = section,
+         .b = errors_.data() + before.first * rows,
+         .b_row = rows,
+         .rows = some.end - some.first,
+         .inner = before.end - before.first,
+         .columns = rows},
+        made_up.data());
   }
   // Takes the nearest to `wanted_`.
   void choose(std::size_t column) {

@@ -91,8 +91,8 @@ std::uint64_t SecondMoments::bytes_of(const WeightMatrices& layout, std::size_t 
   const std::uint64_t columns = layout.columns.size();
   const std::uint64_t own = clamped(block, layout);
   const auto triangle = [](std::uint64_t n) { return saturating_multiply(n, n + 1) / 2; };
-  const std::uint64_t sums = saturating_add(saturating_multiply(columns / own, triangle(own)),
-                                            triangle(columns % own));
+  const std::uint64_t sums =
+      saturating_add(saturating_multiply(columns / own, triangle(own)), triangle(columns % own));
   return saturating_multiply(saturating_multiply(sums, layout.matrices.size()),
                              sizeof(std::int64_t));
 }

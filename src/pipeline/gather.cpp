@@ -186,10 +186,9 @@ std::vector<Names> groups_of(const Graph& graph, const MomentsGrid& grid, std::u
     const auto found = grid.weights.find(name);
     if (found == grid.weights.end()) continue;
     const std::uint64_t sums = SecondMoments::bytes_of(found->second.layout, found->second.block);
-    own->second = saturating_add(own->second, saturating_add(is_new ? sums : 0,
-                                                             weight.is_convolution
-                                                                 ? bytes_of_probe(weight)
-                                                                 : 0));
+    own->second = saturating_add(
+        own->second,
+        saturating_add(is_new ? sums : 0, weight.is_convolution ? bytes_of_probe(weight) : 0));
   }
   std::vector<Names> groups(1);
   std::uint64_t used = 0;
@@ -220,9 +219,10 @@ class MomentsGatherer {
       QUADRANT_TRY(file, ScratchFile::create(context_.scratch));
     }
     if (groups.size() > 1) {
-      context_.note(fmt::format("the sums of all layers find no room at the same time: the samples "
-                                "run {} times for them",
-                                groups.size()));
+      context_.note(
+          fmt::format("the sums of all layers find no room at the same time: the samples "
+                      "run {} times for them",
+                      groups.size()));
     }
     SecondMomentsTable all;
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -289,9 +289,10 @@ Expected<StatisticsTable> gather_statistics(const Gathering& what, CalibrateOpti
                open_checkpoint(what, context,
                                {{"what is gathered", "statistics"},
                                 {"the values", describe(what.graph, options)}}));
-  return gather<StatisticsTable>(what, context, checkpoint, "statistics", [&](const DataSet& samples) {
-    return calibrate(what.graph, what.runtime, samples, options);
-  });
+  return gather<StatisticsTable>(what, context, checkpoint, "statistics",
+                                 [&](const DataSet& samples) {
+                                   return calibrate(what.graph, what.runtime, samples, options);
+                                 });
 }
 
 Expected<MomentsGrid> gather_moments_grid(const Gathering& what, const RunContext& context) {

@@ -47,7 +47,7 @@ class SharedRoom {
  private:
   std::uint64_t bytes_;
   std::mutex mutex_;
-  std::uint64_t free_;                       // guarded by mutex_
+  std::uint64_t free_;                      // guarded by mutex_
   std::multiset<std::thread::id> holders_;  // guarded by mutex_
   std::condition_variable freed_;
 };

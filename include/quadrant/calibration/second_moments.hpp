@@ -91,7 +91,8 @@ struct CollectMomentsOptions {
 /// Left are weights whose layers read them in different ways, that others read, too (a table that
 /// is looked up), whose inputs are all 0 or not finite, and
 /// those for which there is no room: sums whose diagonal has no place in `most_bytes` (on a grid,
-/// sums in its blocks), layers taken in the order of the graph, and inputs of which a convolution makes more than the interpreter allows.
+/// sums in its blocks), layers taken in the order of the graph, and inputs of which a convolution
+/// makes more than the interpreter allows.
 ///
 /// Errors: `usage` without samples, and where a grid is of another model; those of the runtime and
 /// the data, with the name of the sample.
@@ -120,8 +121,8 @@ struct CollectMomentsOptions {
 /// The bytes of a file: equal contents have equal ones, whatever the order of what is left.
 [[nodiscard]] std::string print_moments(const MomentsGrid& grid);
 [[nodiscard]] std::string print_moments(const SecondMomentsTable& moments);  ///< sums in memory
-/// The same bytes, handed to `sink` weight by weight; sums may be away. Errors are those of the sink
-/// and of `SecondMomentsTable::load`.
+/// The same bytes, handed to `sink` weight by weight; sums may be away. Errors are those of the
+/// sink and of `SecondMomentsTable::load`.
 [[nodiscard]] Expected<void> write_moments(const SecondMomentsTable& moments,
                                            FunctionRef<Expected<void>(std::string_view)> sink);
 

@@ -58,10 +58,10 @@ struct Gathering {
 /// `grid`: to count on; null: one that is found first, on the same samples.
 ///
 /// Within the context's `moments_memory`: where the sums of all layers take more than half of it,
-/// the samples run several times, for some layers each, whose sums then wait in a file of the folder
-/// `scratch`. Where those of one layer take more than a sixteenth, with which rounding by them takes
-/// half, they are of blocks (CollectMomentsOptions). But for these the result does not depend on it.
-/// Checkpoints have, and hold, what was gathered so far.
+/// the samples run several times, for some layers each, whose sums then wait in a file of the
+/// folder `scratch`. Where those of one layer take more than a sixteenth, with which rounding by
+/// them takes half, they are of blocks (CollectMomentsOptions). But for these the result does not
+/// depend on it. Checkpoints have, and hold, what was gathered so far.
 [[nodiscard]] Expected<SecondMomentsTable> gather_moments(const Gathering& what,
                                                           const MomentsGrid* grid,
                                                           const RunContext& context);
