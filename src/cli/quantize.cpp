@@ -109,7 +109,7 @@ class Quantize final : public Command {
         "--external-data", external_data_,
         "Put tensors of 1 kB or more into a data file beside the model; models of more "
         "than 2 GB always do");
-    declare_memory(command, memory_);
+    memory_option_ = declare_memory(command, memory_);
     cli::declare(command, budget_);
     command.footer(
         "Examples:\n"
@@ -130,6 +130,10 @@ class Quantize final : public Command {
     }
     QUADRANT_CHECK(check_onnx_ending(output_));
     QUADRANT_TRY(const std::uint64_t kept, kept_in_memory(memory_));
+    if (memory_option_->count() != 0) {
+      QUADRANT_TRY(console.context().moments_memory, parse_bytes("--memory", memory_));
+    }
+    console.context().scratch = scratch_folder();
     const bool has_plan = plan_option_->count() != 0;
     if (has_plan && options_.scope.is_given()) {
       return fail(ErrorCode::usage,
@@ -285,6 +289,7 @@ class Quantize final : public Command {
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;
   std::string memory_ = "512MB";
+  CLI::Option* memory_option_ = nullptr;
   bool external_data_ = false;
   bool dry_run_ = false;
   BudgetOptions budget_;

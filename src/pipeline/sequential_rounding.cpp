@@ -281,6 +281,8 @@ class Sequence {
     for (const Double& each : doubles) {
       const SecondMoments* const of_both = found.find(each.name);
       if (of_both == nullptr || found.find(names[each.weight]) == nullptr) continue;
+      // Of blocks there are no moments of x with z.
+      if (of_both->block() < of_both->layout().columns.size()) continue;
       const LayerWeight& layer = group.find(each.weight)->second.front();
       QUADRANT_TRY(Constant aim,
                    aim_of(*graph.constant(layer.constant), layer.layout, *of_both, executor));
