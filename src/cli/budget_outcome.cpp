@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "report/form_counter.hpp"
@@ -31,6 +32,13 @@ std::string print_unused(const BudgetOutcome& outcome) {
                                    count_of(outcome.refused_upgrades, "single change")));
 }
 
+std::string print_judged(const BudgetDecision& decided) {
+  const std::optional<double>& judged = decided.outcome.judged;
+  if (!judged) return {};
+  return fmt::format(", {} on {} that nothing was fitted on", print_decibels(*judged),
+                     count_of(decided.subject->held_back(), "sample"));
+}
+
 }  // namespace
 
 std::string print_decibels(double error) {
@@ -48,10 +56,10 @@ std::string to_string(const BudgetDecision& decided) {
   text += outcome.plan.values.empty()
               ? std::string("  nothing is quantized: every weight stays in float\n")
               : fmt::format("  forms: {}\n", printable(to_string(forms(outcome.options))));
-  if (decided.subject->has_data()) {
-    text += fmt::format("  outputs: {} measured, {} predicted\n",
+  if (decided.subject->errors() == BudgetErrors::of_outputs) {
+    text += fmt::format("  outputs: {} measured, {} predicted{}\n",
                         print_decibels(outcome.figures.output_error),
-                        print_decibels(outcome.predicted));
+                        print_decibels(outcome.predicted), print_judged(decided));
   }
   text += fmt::format("  weights: {} at least\n", print_decibels(outcome.figures.worst_weight));
   if (outcome.bound && outcome.predicted > 0 && *outcome.bound > 0) {
@@ -79,6 +87,7 @@ Json to_json(const BudgetDecision& decided) {
           {"refused_upgrades", outcome.refused_upgrades},
           {"predicted_error", outcome.predicted},
           {"bound", outcome.bound ? Json(*outcome.bound) : Json(nullptr)},
+          {"judged_error", outcome.judged ? number_or_null(*outcome.judged) : Json(nullptr)},
           {"output_error", number_or_null(outcome.figures.output_error)},
           {"weight_error", number_or_null(outcome.figures.weight_error)},
           {"worst_weight", number_or_null(outcome.figures.worst_weight)},

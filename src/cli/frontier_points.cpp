@@ -42,11 +42,22 @@ std::vector<FrontierPoint> frontier_points(std::span<const BudgetItem> items,
   return shown;
 }
 
-std::string frontier_note(bool at_outputs) {
+std::string frontier_note(BudgetErrors errors) {
+  const auto of = [errors]() -> std::string_view {
+    switch (errors) {
+      case BudgetErrors::of_outputs:
+        return "at the output that has most";
+      case BudgetErrors::assumed:
+        return "(half at the output that has most, on assumed inputs, half of the weights)";
+      case BudgetErrors::of_weights:
+        break;
+    }
+    return "of the weights";
+  };
   return fmt::format(
       "The best choice for each price of a byte.\nSizes and errors are predicted: what each weight "
       "takes by itself, and its noise over signal {}, added up.",
-      at_outputs ? "at the output that has most" : "of the weights");
+      of());
 }
 
 void add_frontier(HtmlReport& report, const BudgetDecision& decided) {
@@ -54,7 +65,7 @@ void add_frontier(HtmlReport& report, const BudgetDecision& decided) {
   const BudgetStudy& study = subject->study();
   report.frontier = frontier_points(study.items(), study.frontier(), &outcome);
   report.frontier_note =
-      fmt::format("{}\n{}", frontier_note(subject->has_data()), to_string(decided));
+      fmt::format("{}\n{}", frontier_note(subject->errors()), to_string(decided));
 }
 
 }  // namespace quadrant::cli

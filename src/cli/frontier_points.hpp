@@ -19,7 +19,7 @@ namespace quadrant::cli {
                                                          const BudgetOutcome* chosen);
 
 /// What the picture shows, in a sentence or two.
-[[nodiscard]] std::string frontier_note(bool at_outputs);
+[[nodiscard]] std::string frontier_note(BudgetErrors errors);
 
 /// Puts the frontier that was chosen from into a page, and what came of the budget.
 void add_frontier(HtmlReport& report, const BudgetDecision& decided);

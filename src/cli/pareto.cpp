@@ -100,24 +100,25 @@ class Pareto final : public Command {
     }
     if (!is_first(console.context().ranks)) return {};
     const std::vector<BudgetPoint> points = decided->study().frontier();
-    QUADRANT_CHECK(write_pictures(decided->study(), points, console));
+    QUADRANT_CHECK(write_pictures(*decided, points, console));
     if (options_.json) {
       print_json(decided->study(), points, console);
     } else {
-      console.print(print_text(decided->study(), points) + print_files());
+      console.print(print_text(*decided, points) + print_files());
     }
     return {};
   }
 
  private:
-  [[nodiscard]] Expected<void> write_pictures(const BudgetStudy& study,
+  [[nodiscard]] Expected<void> write_pictures(const WeightBudget& decided,
                                               std::span<const BudgetPoint> points,
                                               Console& console) const {
-    const std::vector<FrontierPoint> shown = frontier_points(study.items(), points, nullptr);
+    const std::vector<FrontierPoint> shown =
+        frontier_points(decided.study().items(), points, nullptr);
     if (!report_.empty()) {
       const std::string title = std::filesystem::path(options_.model).filename().string();
       QUADRANT_CHECK(console.write_text(
-          report_, print_frontier_html(title, shown, frontier_note(budget_.has_data()))));
+          report_, print_frontier_html(title, shown, frontier_note(decided.errors()))));
     }
     if (!svg_.empty()) QUADRANT_CHECK(console.write_text(svg_, print_frontier_svg(shown)));
     return {};
@@ -130,7 +131,7 @@ class Pareto final : public Command {
     return text;
   }
 
-  [[nodiscard]] std::string print_text(const BudgetStudy& study,
+  [[nodiscard]] std::string print_text(const WeightBudget& decided,
                                        const std::vector<BudgetPoint>& points) const {
     using enum Table::Align;
     Table table({{"file", right}, {"bits", right}, {"error", right}, {"SQNR", right}, {"change"}});
@@ -138,10 +139,10 @@ class Pareto final : public Command {
       table.add({format_bytes(point.file_bytes), fmt::format("{:.3f}", point.bits),
                  fmt::format("{:.3g}", point.error), print_decibels(point.error), point.change});
     }
-    const std::string first = points.empty()
-                                  ? std::string()
-                                  : to_string(FormCounter(study.items())(points.front().options));
-    return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(budget_.has_data()),
+    const std::string first =
+        points.empty() ? std::string()
+                       : to_string(FormCounter(decided.study().items())(points.front().options));
+    return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(decided.errors()),
                        printable(first), table.print(), plot(points));
   }
 
