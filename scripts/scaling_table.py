@@ -2,21 +2,25 @@
 """Times quadrant-mpi on 1, 2 and 4 ranks of one thread each, and writes what that comes to into
 docs/scaling.md: strong scaling, the same work on more ranks, and weak, as much work for each.
 
-    .venv/bin/python scripts/scaling_table.py [--repeat 5] [--columns 512] [--layers 8] [--samples 96]
+    .venv/bin/python scripts/scaling_table.py [--repeat 3] [--scale 1]
 
-The model is a chain of square products, made here. The release build has to be there, with MPI. Each
-figure is the best of the repetitions, which take turns. `wall` is seconds by the clock, of use on a
-machine that does nothing else, with as many cores as ranks. `processor` is the processor time of the
-busiest rank: what the clock would show on such a machine, but for the time that messages are under way.
+Models are chains of square products, made here. The release build has to be there, with MPI. Each
+figure is the best of the repetitions, which take turns. `wall` is by the clock, of use on a machine that
+does nothing else, with as many cores as ranks. `processor` is the processor time of the busiest rank:
+what the clock would show on such a machine, but for the time that messages are under way. `lost` is how
+much more that is than on one rank without the others: merging tables, and telling.
 """
 
 import argparse
+import dataclasses
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 import time
+
+from model_table import markdown_table, replace_between
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "scaling.md"
@@ -73,59 +77,94 @@ def timed(ranks, command, folder):
     return seconds, max(float(file.read_text()) for file in folder.glob("*.rank"))
 
 
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """`grows`: of what N ranks get N times as much, where each has as much to do: samples or layers."""
+
+    name: str
+    words: tuple
+    output: str
+    columns: int
+    layers: int
+    samples: int
+    grows: str
+
+    def times(self, ranks):
+        return dataclasses.replace(self, **{self.grows: getattr(self, self.grows) * ranks})
+
+    def model(self, folder):
+        return folder / f"{self.layers}x{self.columns}.onnx"
+
+    def data(self, folder):
+        return folder / f"{self.samples}x{self.columns}"
+
+    def prepare(self, folder):
+        if not self.model(folder).exists():
+            make_model(self.model(folder), self.columns, self.layers)
+        if not self.data(folder).exists():
+            make_samples(self.data(folder), self.samples, self.columns)
+
+    def call(self, folder):
+        return list(map(str, (self.words[0], self.model(folder), *self.words[1:], self.data(folder), "-o", folder / self.output,
+                              "--threads", "1")))
+
+
+# Each some 5 s alone on a core of 2.4 GHz.
+COMMANDS = (
+    Command("calibrate", ("calibrate", "--data"), "s.json", 512, 8, 1000, "samples"),
+    Command("calibrate --moments", ("calibrate", "--moments", "--data"), "m", 1024, 8, 64, "samples"),
+    Command("quantize, feedback", ("quantize", "--scheme", "weight-only", "--bits", "4", "--rounding", "feedback", "--calibration"),
+            "q.onnx", 1024, 8, 48, "layers"),
+)
+
+
+def cases_of(scale):
+    """(command, how, ranks): the program, and the command with what it gets. 0 ranks: it alone. On one rank, strong and weak
+    are the same."""
+    for command in COMMANDS:
+        command = dataclasses.replace(command, samples=round(command.samples * scale))
+        yield (command, "alone", 0), "quadrant", command
+        for ranks in RANKS:
+            yield (command, "strong", ranks), "quadrant-mpi", command
+            if ranks > 1:
+                yield (command, "weak", ranks), "quadrant-mpi", command.times(ranks)
+
+
+def table_of(best):
+    rows = []
+    for (command, how, ranks), found in best.items():
+        if ranks == 0:
+            continue
+        alone, one = best[command, "alone", 0], best[command, "strong", 1]
+        more = 1 if how == "strong" else ranks
+        wall, processor = (more * of_one / here for of_one, here in zip(alone, found))
+        lost = found[1] - one[1] * more / ranks
+        rows.append((command.name, how, str(ranks), f"{found[0]:.1f}", f"{wall:.2f}", f"{wall / ranks:.2f}",
+                     f"{processor / ranks:.2f}", f"{lost:.2f}" if ranks > 1 else ""))
+    return markdown_table(("command", "scaling", "ranks", "seconds", "speed-up, wall", "efficiency, wall",
+                           "efficiency, processor", "lost, s"), rows, left=("command", "scaling"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "release")
-    parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--columns", type=int, default=512)
-    parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--samples", type=int, default=96)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1, help="of the samples; less, to try the script")
     parser.add_argument("--print", action="store_true", help="leave the page as it is")
     options = parser.parse_args()
+    best = {}
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        model = folder / "model.onnx"
-        make_model(model, options.columns, options.layers)
-        counts = {options.samples * part for part in (1, *RANKS)}
-        for count in counts:
-            make_samples(folder / str(count), count, options.columns)
-
-        def calibrate(samples):
-            return ["calibrate", model, "--data", folder / str(samples), "-o", folder / "s.json", "--threads", "1"]
-
-        def feedback(samples):
-            return ["quantize", model, "-o", folder / "q.onnx", "--scheme", "weight-only", "--bits", "4", "--rounding",
-                    "feedback", "--calibration", folder / str(samples), "--threads", "1"]
-
-        cases = {}  # (name, how, ranks): what is run
-        for name, of in (("calibrate", calibrate), ("quantize, feedback", feedback)):
-            cases[name, "alone", 0] = ["quadrant", *of(options.samples)]
-            for ranks in RANKS:
-                cases[name, "strong", ranks] = ["quadrant-mpi", *of(options.samples)]
-                cases[name, "weak", ranks] = ["quadrant-mpi", *of(options.samples * ranks)]
-        best = {case: (float("inf"), float("inf")) for case in cases}
         for _ in range(options.repeat):
-            for case, (program, *arguments) in cases.items():
-                found = timed(case[2], [str(options.build / "bin" / program), *map(str, arguments)], folder)
-                best[case] = tuple(map(min, zip(best[case], found)))
-                print(*case, *found, file=sys.stderr, flush=True)
-    lines = ["| command | scaling | ranks | speed-up, wall | efficiency, wall | efficiency, processor |",
-             "|---|---|---:|---:|---:|---:|"]
-    for (name, how, ranks), found in best.items():
-        if ranks == 0:
-            continue
-        ratios = [alone / here for alone, here in zip(best[name, "alone", 0], found)]
-        share = [ratio / ranks if how == "strong" else ratio for ratio in ratios]
-        speed = ratios[0] if how == "strong" else ratios[0] * ranks
-        lines.append(f"| {name} | {how} | {ranks} | {speed:.2f} | {share[0]:.2f} | {share[1]:.2f} |")
-    table = "\n".join(lines)
+            for case, program, command in cases_of(options.scale):
+                command.prepare(folder)
+                found = timed(case[2], [str(options.build / "bin" / program), *command.call(folder)], folder)
+                best[case] = tuple(map(min, zip(best.get(case, found), found)))
+                print(case[0].name, *case[1:], *found, file=sys.stderr, flush=True)
+    table = table_of(best)
     print(table)
-    if options.print:
-        return
-    text = PAGE.read_text()
-    head, rest = text.split("<!-- table: scaling -->\n")
-    tail = rest[rest.index("<!-- end: scaling -->"):]
-    PAGE.write_text(f"{head}<!-- table: scaling -->\n\n{table}\n\n{tail}")
+    if not options.print:
+        PAGE.write_text(replace_between(PAGE, "scaling", table))
 
 
 if __name__ == "__main__":

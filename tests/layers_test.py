@@ -31,7 +31,7 @@ ROOMS = {
     "io": (IR | {"numerics", "targets"}, CORE_LIBRARIES | {"flatbuffers", "protozero", "pugixml"}),
     "runtime": (IR | {"numerics", "targets"}, CORE_LIBRARIES | {"Eigen"}),
     "adapters": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"oneapi", "openvino"}),
-    "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES),
+    "calibration": (IR | {"numerics", "runtime", "io"}, CORE_LIBRARIES | {"Eigen"}),
     "recipe": (
         IR | {"engine", "numerics", "calibration", "targets", "methods"},
         CORE_LIBRARIES | {"nlohmann", "re2"},

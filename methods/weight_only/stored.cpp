@@ -102,18 +102,23 @@ std::string beyond_float16(const ScaledFormat& format, const Constant& weight) {
 // Which constant, perhaps moved, it is.
 std::string_view name_of(NodeRef node) { return node.graph->value_name(moved_from(node).result()); }
 
-// What is known of the inputs of the weight that the node makes; null: nothing.
-const SecondMoments* moments_of(const WeightOnly& scheme, NodeRef node) {
+// Whether something is known of the inputs of the weight that the node makes.
+bool has_moments(const WeightOnly& scheme, NodeRef node) {
   const WeightOnlyOptions& options = scheme.options();
   // They lie as the constant does.
-  const bool looks_at_them =
-      options.moments != nullptr && options.rounding != Rounding::nearest && keeps_order(node);
-  return looks_at_them ? options.moments->find(name_of(node)) : nullptr;
+  return options.moments != nullptr && options.rounding != Rounding::nearest && keeps_order(node) &&
+         options.moments->find(name_of(node)) != nullptr;
+}
+
+// What that is; null: nothing.
+Expected<std::shared_ptr<const SecondMoments>> moments_of(const WeightOnly& scheme, NodeRef node) {
+  if (!has_moments(scheme, node)) return std::shared_ptr<const SecondMoments>();
+  return scheme.options().moments->load(name_of(node));
 }
 
 // What the weight is to come near to, where that is known: itself otherwise.
 Expected<Constant> aim_of(const WeightOnly& scheme, NodeRef node, const Constant& weight) {
-  if (moments_of(scheme, node) == nullptr) return weight;
+  if (!has_moments(scheme, node)) return weight;
   const auto& aims = scheme.options().moments->aims;
   const auto found = aims.find(name_of(node));
   const bool fits = found != aims.end() && found->second.element_count() == weight.element_count();
@@ -145,10 +150,10 @@ void tell(const WeightOnly& scheme, NodeRef node, const EncodedConstant& encoded
 // Keeps the codes, and then the contents of their type.
 Expected<void> encode_weight(const WeightOnly& scheme, NodeRef node, const Constant& weight,
                              const NumberFormat& format, DataContext& context) {
-  auto encoded = scheme.encode({.name = name_of(node),
-                                .real = weight,
-                                .format = format,
-                                .moments = moments_of(scheme, node)});
+  QUADRANT_TRY(auto moments, moments_of(scheme, node));
+  auto encoded = scheme.encode(
+      {.name = name_of(node), .real = weight, .format = format, .moments = moments.get()});
+  moments = nullptr;
   if (!encoded) {
     if (encoded.error().code != ErrorCode::impossible) return fail(std::move(encoded).error());
     context.refuse(std::move(encoded).error().message);
@@ -230,8 +235,7 @@ Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Cons
                                scan.non_finite->value));
     return {};
   }
-  const SecondMoments* const moments = moments_of(scheme, node);
-  if (moments == nullptr) {
+  if (!has_moments(scheme, node)) {
     context.keep(std::move(scan.scales));
     context.keep(std::move(scan.zero_points));
     return {};
@@ -240,7 +244,9 @@ Expected<void> examine_weight(const WeightOnly& scheme, NodeRef node, const Cons
       uniform_type(scheme, weight, groups, std::move(scan.scales), std::move(scan.zero_points));
   QUADRANT_TRY(Constant codes, quantized(weight, type));
   EncodedConstant encoded{std::move(codes), std::move(type)};
+  QUADRANT_TRY(auto moments, moments_of(scheme, node));
   QUADRANT_CHECK(round_by(*moments, scheme, name_of(node), weight, encoded));
+  moments = nullptr;
   tell(scheme, node, encoded);
   const auto rounded = encoded.quantization.uniform();
   context.keep(rounded->scales);

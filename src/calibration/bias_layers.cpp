@@ -26,6 +26,24 @@ bool can_be_corrected(NodeRef node, std::uint32_t operand) {
          (node.operand_type(operand)->is_quantized() || bias->element() == ElementType::float32);
 }
 
+bool is_product_with_constant(NodeRef node) {
+  return node.kind() == ops::MatMul::kind && node.operand_constant(1) != nullptr;
+}
+
+// The sum y + (x A) B that correct_low_rank put behind a node that computes y of x, or the node.
+NodeId corrected_result(const Graph& graph, NodeId node) {
+  const auto uses = graph.uses(node);
+  if (uses.size() != 1 || graph.kind(uses[0].user) != ops::Add::kind) return node;
+  const NodeRef sum = graph.ref(uses[0].user);
+  const NodeRef second{&graph, sum.operand(1 - uses[0].operand).node};
+  if (!is_product_with_constant(second)) return node;
+  const NodeRef first{&graph, second.operand(0).node};
+  const Product* const product = find_product(graph.ref(node));
+  const bool is_correction = is_product_with_constant(first) && product != nullptr &&
+                             first.operand(0) == graph.operands(node)[product->data];
+  return is_correction ? sum.id : node;
+}
+
 // The addition of one constant a channel that alone reads the result. Not valid: there is none.
 BiasLayer addition_behind(const Graph& graph, NodeId node) {
   for (auto uses = graph.uses(node); uses.size() == 1; uses = graph.uses(node)) {
@@ -41,7 +59,10 @@ BiasLayer addition_behind(const Graph& graph, NodeId node) {
     };
     const bool is_by_channel = is_last(bias.shape()) && is_last(shape);
     if (!is_by_channel) return {};
-    return {.node = user.id, .bias = user.operand(other).node, .channel_axis = -1};
+    return {.node = user.id,
+            .corrected = user.id,
+            .bias = user.operand(other).node,
+            .channel_axis = -1};
   }
   return {};
 }
@@ -56,9 +77,10 @@ std::optional<BiasLayer> bias_layer(const Graph& graph, NodeId node) {
     return std::nullopt;
   }
   const bool has_bias = product->bias < find_operation(layer)->operands.most;
-  if (!has_bias) return addition_behind(graph, node);
+  const NodeId corrected = corrected_result(graph, node);
+  if (!has_bias) return addition_behind(graph, corrected);
   if (!can_be_corrected(layer, product->bias)) return BiasLayer{};
-  return BiasLayer{node, layer.operand(product->bias).node, product->result_channel};
+  return BiasLayer{node, corrected, layer.operand(product->bias).node, product->result_channel};
 }
 
 }  // namespace quadrant::inline v0

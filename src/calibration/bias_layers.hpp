@@ -10,7 +10,8 @@ namespace quadrant::inline v0 {
 
 struct BiasLayer {
   NodeId node;  ///< of which the results are compared: it adds the bias. Not valid: there is none
-  NodeId bias;  ///< a constant, of codes or of float32, that nothing else reads
+  NodeId corrected;  ///< whose results those are now: `node`, or what a correction of low rank adds
+  NodeId bias;       ///< a constant, of codes or of float32, that nothing else reads
   std::int64_t channel_axis = 0;  ///< of the result; counted from the end where negative
 };
 

@@ -84,14 +84,15 @@ class Correction {
   Expected<CorrectBiasReport> run() {
     QUADRANT_CHECK(find_layers());
     if (layers_.empty()) return std::move(report_);
-    QUADRANT_TRY(const StatisticsTable wanted, means_of(real_, layers_));
+    QUADRANT_TRY(const StatisticsTable wanted, means_of(real_, layers_, &BiasLayer::node));
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const BiasLayer& layer = layers_[i];
       Graph spelled_out = quantized_;
       make_borders_real(spelled_out);  // the samples are
       make_quantization_explicit(spelled_out);
-      QUADRANT_TRY(const StatisticsTable found, means_of(spelled_out, {layer}));
-      QUADRANT_CHECK(correct(layer, channel_means(found, name_in(spelled_out, layer.node)),
+      QUADRANT_TRY(const StatisticsTable found,
+                   means_of(spelled_out, {layer}, &BiasLayer::corrected));
+      QUADRANT_CHECK(correct(layer, channel_means(found, name_in(spelled_out, layer.corrected)),
                              channel_means(wanted, name_in(real_, layer.node))));
       if (options_.sink != nullptr) {
         options_.sink->progress("correcting biases", i + 1, layers_.size());
@@ -121,11 +122,12 @@ class Correction {
   }
 
   [[nodiscard]] Expected<StatisticsTable> means_of(const Graph& graph,
-                                                   const std::vector<BiasLayer>& layers) const {
+                                                   const std::vector<BiasLayer>& layers,
+                                                   NodeId BiasLayer::* node) const {
     CalibrateOptions options{
         .values = {}, .histograms = false, .executor = options_.executor, .sink = nullptr};
     for (const BiasLayer& layer : layers) {
-      options.values.push_back({Value{layer.node}, layer.channel_axis});
+      options.values.push_back({Value{layer.*node}, layer.channel_axis});
     }
     return calibrate(graph, runtime_, data_, options);
   }

@@ -17,15 +17,37 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr std::string_view magic = "QMOMENTS";
-constexpr std::uint32_t moments_version = 1;
+constexpr std::uint32_t whole_version = 1;  // sums of all pairs
+constexpr std::uint32_t block_version = 2;  // some are of blocks
 enum class Kind : std::uint8_t { grid, moments };
 
 // --- writing -------------------------------------------------------------------------------------
 
+const WeightMatrices& layout_of(const MomentsGrid::Weight& weight) { return weight.layout; }
+const WeightMatrices& layout_of(const SecondMoments& weight) { return weight.layout(); }
+
+// Of all columns, or less.
+std::size_t largest_block(const WeightMatrices& layout) {
+  return std::max<std::size_t>(layout.columns.size(), 1);
+}
+std::size_t block_of(const MomentsGrid::Weight& weight) {
+  return std::min(weight.block, largest_block(weight.layout));
+}
+std::size_t block_of(const SecondMoments& weight) { return weight.block(); }
+
+// What earlier programs understand, too, is written as they do.
 template <class Table>
-void write_head(ByteWriter& out, Kind kind, const Table& table) {
+std::uint32_t version_of(const Table& table) {
+  const bool has_blocks = std::ranges::any_of(table.weights, [](const auto& weight) {
+    return block_of(weight.second) < largest_block(layout_of(weight.second));
+  });
+  return has_blocks ? block_version : whole_version;
+}
+
+template <class Table>
+void write_head(ByteWriter& out, Kind kind, std::uint32_t version, const Table& table) {
   out.raw(magic);
-  out.number(moments_version);
+  out.number(version);
   out.number(static_cast<std::uint32_t>(kind));
   out.number(table.model_hash);
   out.number(static_cast<std::uint64_t>(table.samples));
@@ -40,11 +62,15 @@ void write_head(ByteWriter& out, Kind kind, const Table& table) {
   out.number(static_cast<std::uint64_t>(table.weights.size()));
 }
 
-void write_layout(ByteWriter& out, std::string_view name, const WeightMatrices& layout) {
+template <class Weight>
+void write_layout(ByteWriter& out, std::uint32_t version, std::string_view name,
+                  const Weight& weight) {
+  const WeightMatrices& layout = layout_of(weight);
   out.text(name);
   out.numbers(std::span<const std::int64_t>(layout.matrices));
   out.numbers(std::span<const std::int64_t>(layout.rows));
   out.numbers(std::span<const std::int64_t>(layout.columns));
+  if (version == block_version) out.number(static_cast<std::uint64_t>(block_of(weight)));
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -61,8 +87,23 @@ WeightMatrices read_layout(ByteReader& in) {
   return layout;
 }
 
-Expected<MomentsGrid::Weight> read_weight(ByteReader& in, MomentsGrid& /*of*/) {
-  MomentsGrid::Weight weight{read_layout(in), in.numbers<double>()};
+Expected<std::size_t> read_block(ByteReader& in, std::uint32_t version,
+                                 const WeightMatrices& layout) {
+  const std::size_t most = largest_block(layout);
+  if (version == whole_version) return most;
+  const auto block = in.number<std::uint64_t>();
+  if (in.failed()) return cut_short(in);
+  if (block >= 1 && block <= most) return static_cast<std::size_t>(block);
+  return fail(ErrorCode::invalid_model,
+              fmt::format("blocks of {} columns, where there are {}", block, most),
+              {.offset = in.at()});
+}
+
+Expected<MomentsGrid::Weight> read_weight(ByteReader& in, std::uint32_t version,
+                                          MomentsGrid& /*of*/) {
+  MomentsGrid::Weight weight{read_layout(in), {}};
+  QUADRANT_TRY(weight.block, read_block(in, version, weight.layout));
+  weight.steps = in.numbers<double>();
   const std::uint64_t size =
       saturating_multiply(weight.layout.matrices.size(), weight.layout.columns.size());
   if (in.failed()) return cut_short(in);
@@ -72,19 +113,21 @@ Expected<MomentsGrid::Weight> read_weight(ByteReader& in, MomentsGrid& /*of*/) {
   return fail(ErrorCode::invalid_model, "these are no steps of its columns", {.offset = in.at()});
 }
 
-Expected<SecondMoments> read_weight(ByteReader& in, SecondMomentsTable& /*of*/) {
+Expected<SecondMoments> read_weight(ByteReader& in, std::uint32_t version,
+                                    SecondMomentsTable& /*of*/) {
   WeightMatrices layout = read_layout(in);
+  QUADRANT_TRY(const std::size_t block, read_block(in, version, layout));
   std::vector<double> steps = in.numbers<double>();
   std::vector<std::int64_t> counts = in.numbers<std::int64_t>();
   std::vector<std::int64_t> sums = in.numbers<std::int64_t>();
   if (in.failed()) return cut_short(in);
   return SecondMoments::from_sums(std::move(layout), std::move(steps), std::move(counts),
-                                  std::move(sums));
+                                  std::move(sums), block);
 }
 
 // What is behind the kind.
 template <class Table>
-Expected<SavedMoments> read_table(ByteReader& in) {
+Expected<SavedMoments> read_table(ByteReader& in, std::uint32_t version) {
   Table table;
   table.model_hash = in.number<std::uint64_t>();
   table.samples = static_cast<std::size_t>(in.number<std::uint64_t>());
@@ -106,7 +149,7 @@ Expected<SavedMoments> read_table(ByteReader& in) {
       return fail(ErrorCode::invalid_model, "names of weights are not in order",
                   {.tensor = std::move(name), .offset = in.at()});
     }
-    auto weight = read_weight(in, table);
+    auto weight = read_weight(in, version, table);
     if (!weight) {
       weight.error().place.tensor = name;
       return fail(std::move(weight).error());
@@ -116,6 +159,10 @@ Expected<SavedMoments> read_table(ByteReader& in) {
   if (in.failed()) return cut_short(in);
   if (!in.is_at_end()) {
     return fail(ErrorCode::invalid_model, "more follows behind its end", {.offset = in.at()});
+  }
+  if (version != version_of(table)) {
+    return fail(ErrorCode::invalid_model, "it has the version of a file with blocks, and has none",
+                {.offset = magic.size()});
   }
   for (const LeftAlone& each : table.left) {
     if (!table.weights.contains(each.name)) continue;
@@ -129,38 +176,54 @@ Expected<SavedMoments> read_table(ByteReader& in) {
 
 std::string print_moments(const MomentsGrid& grid) {
   ByteWriter out;
-  write_head(out, Kind::grid, grid);
+  const std::uint32_t version = version_of(grid);
+  write_head(out, Kind::grid, version, grid);
   for (const auto& [name, weight] : grid.weights) {
-    write_layout(out, name, weight.layout);
+    write_layout(out, version, name, weight);
     out.numbers(std::span<const double>(weight.steps));
   }
   return out.take();
 }
 
-std::string print_moments(const SecondMomentsTable& moments) {
+Expected<void> write_moments(const SecondMomentsTable& moments,
+                             FunctionRef<Expected<void>(std::string_view)> sink) {
   ByteWriter out;
-  write_head(out, Kind::moments, moments);
-  for (const auto& [name, weight] : moments.weights) {
-    const std::size_t matrices = weight.layout().matrices.size();
+  const std::uint32_t version = version_of(moments);
+  write_head(out, Kind::moments, version, moments);
+  QUADRANT_CHECK(sink(out.take()));
+  for (const auto& [name, saved] : moments.weights) {
+    QUADRANT_TRY(const auto weight, moments.load(name));
+    const std::size_t matrices = weight->layout().matrices.size();
     std::vector<double> steps;
     std::vector<std::int64_t> counts;
     std::uint64_t sums = 0;
     for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
-      const auto own = weight.steps(matrix);
+      const auto own = weight->steps(matrix);
       steps.insert(steps.end(), own.begin(), own.end());
-      counts.push_back(weight.count(matrix));
-      sums += weight.triangle(matrix).size();
+      counts.push_back(weight->count(matrix));
+      sums += weight->triangle(matrix).size();
     }
-    write_layout(out, name, weight.layout());
-    out.numbers(std::span<const double>(steps));
-    out.numbers(std::span<const std::int64_t>(counts));
-    out.number(sums);
+    ByteWriter head;
+    write_layout(head, version, name, *weight);
+    head.numbers(std::span<const double>(steps));
+    head.numbers(std::span<const std::int64_t>(counts));
+    head.number(sums);
+    QUADRANT_CHECK(sink(head.take()));
     for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
-      const auto bytes = std::as_bytes(weight.triangle(matrix));
-      out.raw({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      const auto bytes = std::as_bytes(weight->triangle(matrix));
+      QUADRANT_CHECK(sink({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     }
   }
-  return out.take();
+  return {};
+}
+
+std::string print_moments(const SecondMomentsTable& moments) {
+  std::string bytes;
+  const auto append = [&](std::string_view part) -> Expected<void> {
+    bytes += part;
+    return {};
+  };
+  return write_moments(moments, append) ? bytes : std::string();
 }
 
 Expected<SavedMoments> parse_moments(std::string_view bytes) {
@@ -171,14 +234,16 @@ Expected<SavedMoments> parse_moments(std::string_view bytes) {
   const auto version = in.number<std::uint32_t>();
   const auto kind = in.number<std::uint32_t>();
   if (in.failed()) return cut_short(in);
-  if (version != moments_version) {
+  if (version < whole_version || version > block_version) {
     return fail(ErrorCode::invalid_model,
-                fmt::format("it has version {} of the format; this program reads {}", version,
-                            moments_version),
+                fmt::format("it has version {} of the format; this program reads {} to {}", version,
+                            whole_version, block_version),
                 {.offset = magic.size()});
   }
-  if (kind == static_cast<std::uint32_t>(Kind::grid)) return read_table<MomentsGrid>(in);
-  if (kind == static_cast<std::uint32_t>(Kind::moments)) return read_table<SecondMomentsTable>(in);
+  if (kind == static_cast<std::uint32_t>(Kind::grid)) return read_table<MomentsGrid>(in, version);
+  if (kind == static_cast<std::uint32_t>(Kind::moments)) {
+    return read_table<SecondMomentsTable>(in, version);
+  }
   return fail(ErrorCode::invalid_model, "it holds neither grids nor moments",
               {.offset = magic.size() + sizeof(version)});
 }

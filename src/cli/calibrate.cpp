@@ -58,7 +58,7 @@ class Calibrate final : public Command {
                  .replaceable = "--merge"}) {}
 
   void declare(CLI::App& command) override {
-    add_model(command, model_);
+    add_model(command, model_)->required(false);  // settle() asks for it
     cli::declare(command, data_);
     add_value(command, "--part", part_, "I/N",
               "Only part I, counted from 1, of N equal parts of the samples: all parts merged, "
@@ -80,10 +80,12 @@ class Calibrate final : public Command {
         "  quadrant calibrate model.onnx --merge statistics.json\n"
         "  quadrant calibrate model.onnx --data samples --part 2/8 -o part2.json\n"
         "  quadrant calibrate model.onnx --data samples --moments -o model.moments\n"
+        "  quadrant calibrate model.onnx --data samples --moments blocks:512 -o model.moments\n"
         "  quadrant calibrate model.onnx --data samples -o statistics.json --checkpoint 1000");
   }
 
   Expected<void> run(Console& console) override {
+    QUADRANT_CHECK(settle(moments_, model_));
     if (!data_.is_given() && (merged_.empty() || keep_.every != 0)) QUADRANT_CHECK(check(data_));
     QUADRANT_TRY(const SamplePart part, parse_part(part_));
     console.use_threads(threads_);
@@ -91,7 +93,7 @@ class Calibrate final : public Command {
     QUADRANT_TRY(const Graph graph, read_model(model_, console.context()));
     QUADRANT_TRY(const std::uint64_t hash,
                  in_file(model_hash(graph, console.context().executor), model_));
-    if (moments_.moments) {
+    if (!moments_.moments.empty()) {
       return run_moments(
           moments_,
           {model_, graph, hash, runtime_, *runtime, data_, part, keep_, merged_, output_, json_},

@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <filesystem>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <variant>
 
 #include "cli/arguments.hpp"
+#include "cli/resources.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/pipeline/gather.hpp"
 #include "quadrant/pipeline/model_file.hpp"
 #include "quadrant/report/tables.hpp"
+#include "quadrant/support/files.hpp"
 #include "quadrant/support/ranks.hpp"
 #include "report/terminal_text.hpp"
 #include "support/counted.hpp"
@@ -30,6 +35,27 @@ std::int64_t inputs_of(const SecondMoments& weight) {
 }
 const WeightMatrices& layout_of(const MomentsGrid::Weight& weight) { return weight.layout; }
 const WeightMatrices& layout_of(const SecondMoments& weight) { return weight.layout(); }
+std::size_t block_of(const MomentsGrid::Weight& weight) { return weight.block; }
+std::size_t block_of(const SecondMoments& weight) { return weight.block(); }
+
+constexpr std::string_view blocks_of = "blocks:";
+
+// Columns that are counted together; nothing where the word says none.
+std::optional<std::size_t> parse_block(std::string_view word) {
+  if (word == "full") return SecondMoments::whole;
+  if (word == "diagonal") return 1;
+  if (!word.starts_with(blocks_of)) return std::nullopt;
+  std::size_t block = 0;
+  const char* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data() + blocks_of.size(), end, block);
+  const bool is_one = read.ec == std::errc() && read.ptr == end && block > 0;
+  return is_one ? std::optional(block) : std::nullopt;
+}
+
+std::string print_block(std::size_t block, std::size_t columns) {
+  if (block >= columns) return "full";
+  return block == 1 ? "diagonal" : fmt::format("{}{}", blocks_of, block);
+}
 
 template <class Kept>
 class Moments {
@@ -38,14 +64,24 @@ class Moments {
       : options_(options), call_(call), console_(console) {}
 
   Expected<void> run() {
+    RunContext& context = console_.context();
+    if (!options_.memory.empty()) {
+      QUADRANT_TRY(context.moments_memory, parse_bytes("--memory", options_.memory));
+    }
+    const auto folder = std::filesystem::path(call_.output).parent_path();
+    context.scratch = folder.empty() ? "." : folder.string();
     QUADRANT_CHECK(merge_saved());
     if (call_.data.is_given()) {
       QUADRANT_TRY(const auto data, open_data(call_.data, call_.graph, console_));
       QUADRANT_TRY(CheckpointOptions checkpoint,
                    checkpoint_of(call_.keep, call_.output, call_.runtime_name, print_moments(kept_),
                                  console_));
-      QUADRANT_TRY(const Kept found,
-                   gather({call_.graph, call_.runtime, *data, call_.part, std::move(checkpoint)}));
+      QUADRANT_TRY(const Kept found, gather({.graph = call_.graph,
+                                             .runtime = call_.runtime,
+                                             .samples = *data,
+                                             .part = call_.part,
+                                             .checkpoint = std::move(checkpoint),
+                                             .block = options_.block}));
       QUADRANT_CHECK(in_file(kept_.merge(found), call_.model));
     }
     if constexpr (std::is_same_v<Kept, SecondMomentsTable>) {
@@ -55,7 +91,7 @@ class Moments {
     kept_.model_hash = call_.hash;
     if (!is_first(console_.context().ranks)) return {};
     if (!call_.output.empty()) {
-      QUADRANT_CHECK(console_.write_text(call_.output, print_moments(kept_)));
+      QUADRANT_CHECK(write());
     }
     print();
     return {};
@@ -76,10 +112,28 @@ class Moments {
       QUADRANT_CHECK(in_file(kept_.merge(*table), path));
       if (!grid_ && !options_.grid_only) grid_ = grid_of(std::move(saved));
     }
-    if (options_.grid.empty()) return {};
-    QUADRANT_TRY(SavedMoments saved, read_moments(options_.grid));
-    grid_ = grid_of(std::move(saved));
-    return check_model(grid_->model_hash, call_.hash, options_.grid);
+    if (!options_.grid.empty()) {
+      QUADRANT_TRY(SavedMoments saved, read_moments(options_.grid));
+      grid_ = grid_of(std::move(saved));
+      QUADRANT_CHECK(check_model(grid_->model_hash, call_.hash, options_.grid));
+    }
+    if (!grid_ || !options_.says_block) return {};
+    return fail(ErrorCode::usage,
+                fmt::format("the grid says which moments there are: --moments goes without '{}'",
+                            options_.moments));
+  }
+
+  // Piece by piece: the sums may be more than there is memory for.
+  Expected<void> write() {
+    if constexpr (std::is_same_v<Kept, MomentsGrid>) {
+      return console_.write_text(call_.output, print_moments(kept_));
+    } else {
+      QUADRANT_TRY(NewFile file, console_.files().create(call_.output));
+      QUADRANT_CHECK(write_moments(kept_, [&](std::string_view part) {
+        return file.write(std::as_bytes(std::span(part)));
+      }));
+      return console_.files().add(std::move(file));
+    }
   }
 
   [[nodiscard]] Expected<Kept> gather(const Gathering& what) {
@@ -98,15 +152,19 @@ class Moments {
 
   void print() {
     constexpr auto right = Table::Align::right;
-    Table table({{"weight"}, {"matrices", right}, {"columns", right}, {"inputs", right}});
+    Table table(
+        {{"weight"}, {"matrices", right}, {"columns", right}, {"moments"}, {"inputs", right}});
     Json weights = Json::array();
     for (const auto& [name, weight] : kept_.weights) {
       const WeightMatrices& layout = layout_of(weight);
+      const std::string moments = print_block(block_of(weight), layout.columns.size());
       table.add({name, fmt::to_string(layout.matrices.size()),
-                 fmt::to_string(layout.columns.size()), fmt::to_string(inputs_of(weight))});
+                 fmt::to_string(layout.columns.size()), moments,
+                 fmt::to_string(inputs_of(weight))});
       weights.push_back({{"weight", name},
                          {"matrices", layout.matrices.size()},
                          {"columns", layout.columns.size()},
+                         {"moments", moments},
                          {"inputs", inputs_of(weight)}});
     }
     if (call_.json) {
@@ -140,9 +198,12 @@ class Moments {
 
 void declare(CLI::App& command, MomentsOptions& options) {
   CLI::Option* const moments =
-      command.add_flag("--moments", options.moments,
-                       "Gather second moments of the layers' inputs, for rounding weights "
-                       "('quantize --moments'), in place of statistics");
+      add_value(command, "--moments", options.moments, "full|diagonal|blocks:N",
+                "Gather second moments of the layers' inputs, for rounding weights ('quantize "
+                "--moments'), in place of statistics: of all pairs of inputs (full, also "
+                "without a word), of blocks of N neighbours, which takes less memory, or of "
+                "each with itself (diagonal)")
+          ->expected(0, 1);
   CLI::Option* const grid_only = command
                                      .add_flag("--grid-only", options.grid_only,
                                                "Find only their grids, on which runs on parts of "
@@ -153,6 +214,28 @@ void declare(CLI::App& command, MomentsOptions& options) {
             "that of the merged files, or one that is found first)")
       ->needs(moments)
       ->excludes(grid_only);
+  add_value(command, "--memory", options.memory, "SIZE",
+            "Memory for second moments: the samples run several times, for some layers each, "
+            "where all find no room in it (default: 4GiB of sums)")
+      ->needs(moments);
+}
+
+Expected<void> settle(MomentsOptions& options, std::string& model) {
+  const bool has_word = !options.moments.empty() && options.moments != "true";  // CLI11's for none
+  if (has_word) {
+    const auto block = parse_block(options.moments);
+    options.says_block = block.has_value();
+    options.block = block.value_or(SecondMoments::whole);
+    if (!block && !model.empty()) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--moments: there is no '{}': it is full, diagonal or blocks:N, with "
+                              "N columns, 1 or more",
+                              options.moments));
+    }
+    if (!block) model = std::exchange(options.moments, "full");
+  }
+  if (!model.empty()) return {};
+  return fail(ErrorCode::usage, "MODEL is required (see 'quadrant calibrate --help')");
 }
 
 Expected<void> run_moments(const MomentsOptions& options, const MomentsCall& call,

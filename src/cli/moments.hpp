@@ -1,6 +1,7 @@
 // quadrant calibrate --moments: second moments of what layers compute on, and their grids.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cli/data_options.hpp"
 #include "quadrant/calibration/calibrate.hpp"
 #include "quadrant/ir/graph.hpp"
+#include "quadrant/numerics/second_moments.hpp"
 #include "quadrant/runtime/interpreter.hpp"
 #include "quadrant/support/error.hpp"
 
@@ -18,13 +20,20 @@ namespace quadrant::cli {
 
 /// What `calibrate` was asked for, of moments.
 struct MomentsOptions {
-  bool moments = false;
+  std::string moments;  ///< as `settle` finds it; empty: none
+  std::size_t block = SecondMoments::whole;
+  bool says_block = false;
   bool grid_only = false;
-  std::string grid;  ///< empty: that of what is merged, or one that is found first
+  std::string grid;    ///< empty: that of what is merged, or one that is found first
+  std::string memory;  ///< empty: 4 GiB of sums
 };
 
-/// Adds --moments, --grid-only and --grid.
+/// Adds --moments, --grid-only, --grid and --memory.
 void declare(CLI::App& command, MomentsOptions& options);
+
+/// What --moments says. It may stand in front of `model`, without a word of its own, which was
+/// taken for one then. `usage` for another word.
+[[nodiscard]] Expected<void> settle(MomentsOptions& options, std::string& model);
 
 /// The rest of the call.
 struct MomentsCall {

@@ -57,7 +57,7 @@ class Pareto final : public Command {
     }
     if (!is_first(console.context().ranks)) return {};
     const std::vector<BudgetPoint> points = decided->study().frontier();
-    QUADRANT_CHECK(write_pictures(decided->study(), points, console));
+    QUADRANT_CHECK(write_pictures(*decided, points, console));
     if (json_) {
       Json document{{"model", options_.model},
                     {"report", text_or_null(report_)},
@@ -66,21 +66,22 @@ class Pareto final : public Command {
       document.update(frontier_json(decided->study(), points));
       console.print_json(std::move(document));
     } else {
-      console.print(print_frontier(decided->study(), points, budget_.data.is_given()) +
+      console.print(print_frontier(decided->study(), points, decided->errors()) +
                     file_line("\n  report in", report_) + file_line("\n  picture in", svg_));
     }
     return {};
   }
 
  private:
-  [[nodiscard]] Expected<void> write_pictures(const BudgetStudy& study,
+  [[nodiscard]] Expected<void> write_pictures(const WeightBudget& decided,
                                               std::span<const BudgetPoint> points,
                                               Console& console) const {
-    const std::vector<FrontierPoint> shown = frontier_points(study.items(), points, nullptr);
+    const std::vector<FrontierPoint> shown =
+        frontier_points(decided.study().items(), points, nullptr);
     if (!report_.empty()) {
       const std::string title = std::filesystem::path(options_.model).filename().string();
       QUADRANT_CHECK(console.write_text(
-          report_, print_frontier_html(title, shown, frontier_note(budget_.data.is_given()))));
+          report_, print_frontier_html(title, shown, frontier_note(decided.errors()))));
     }
     if (!svg_.empty()) QUADRANT_CHECK(console.write_text(svg_, print_frontier_svg(shown)));
     return {};

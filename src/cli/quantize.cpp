@@ -62,6 +62,19 @@ Json to_json(const RoundingLog& log) {
   return weights;
 }
 
+// Errors as above; of weights without moments, those of the weight.
+Json to_json(const LowRankReport& report) {
+  Json weights = Json::array();
+  for (const LowRankCorrected& each : report.corrected) {
+    weights.push_back({{"weight", each.weight},
+                       {"rank", each.rank},
+                       {"bytes", each.bytes},
+                       {"error_before", each.before},
+                       {"error", each.after}});
+  }
+  return weights;
+}
+
 /// What is to be said of the products of the quantized model that meet in 16 bits.
 struct Sums {
   std::string remark;
@@ -97,7 +110,7 @@ class Quantize final : public Command {
         "--external-data", external_data_,
         "Put tensors of 1 kB or more into a data file beside the model; models of more "
         "than 2 GB always do");
-    declare_memory(command, memory_);
+    memory_option_ = declare_memory(command, memory_);
     cli::declare(command, budget_);
     command.footer(
         "Examples:\n"
@@ -118,6 +131,10 @@ class Quantize final : public Command {
     }
     QUADRANT_CHECK(check_onnx_ending(output_));
     QUADRANT_TRY(const std::uint64_t kept, kept_in_memory(memory_));
+    if (memory_option_->count() != 0) {
+      QUADRANT_TRY(console.context().moments_memory, parse_bytes("--memory", memory_));
+    }
+    console.context().scratch = scratch_folder();
     const bool has_plan = plan_option_->count() != 0;
     if (has_plan && options_.scope.is_given()) {
       return fail(ErrorCode::usage,
@@ -187,8 +204,8 @@ class Quantize final : public Command {
     QUADRANT_CHECK(write(side_, reported, report, console));
     QUADRANT_CHECK(save_recipe(options_, subject, console));
     summary.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    print(summary, summarize_rules(subject, result.analysis), decided, written, sums,
-          subject.rounding.get(), console);
+    print(summary, summarize_rules(subject, result.analysis), decided, written, sums, subject,
+          console);
     return {};
   }
 
@@ -219,7 +236,8 @@ class Quantize final : public Command {
 
   void print(const Summary& summary, const std::vector<RuleSummary>& rules,
              const std::optional<MetBudget>& decided, const std::optional<OnnxWriteReport>& written,
-             const std::optional<Sums>& sums, const RoundingLog* rounding, Console& console) const {
+             const std::optional<Sums>& sums, const PreparedRun& subject, Console& console) const {
+    const auto json_of = [](const auto& log) { return log ? to_json(*log) : Json(nullptr); };
     if (json_) {
       Json document{{"model", options_.model},
                     {"output", written ? Json(output_) : Json(nullptr)},
@@ -227,7 +245,8 @@ class Quantize final : public Command {
                     {"summary", quadrant::to_json(summary)},
                     {"rules", to_json(rules)},
                     {"sums_in_16_bits", sums ? sums->json : Json(nullptr)},
-                    {"rounding", rounding != nullptr ? to_json(*rounding) : Json(nullptr)},
+                    {"rounding", json_of(subject.rounding)},
+                    {"low_rank", json_of(subject.low_rank)},
                     {"written", written ? to_json(*written) : Json(nullptr)},
                     {"budget", decided ? to_json(decided->decision) : Json(nullptr)}};
       add_files(document, side_);
@@ -271,6 +290,7 @@ class Quantize final : public Command {
   std::string plan_path_;
   CLI::Option* plan_option_ = nullptr;
   std::string memory_ = "512MB";
+  CLI::Option* memory_option_ = nullptr;
   bool external_data_ = false;
   bool dry_run_ = false;
   BudgetOptions budget_;

@@ -16,10 +16,12 @@ void declare_threads(CLI::App& command, unsigned& threads) {
       ->capture_default_str();
 }
 
-void declare_memory(CLI::App& command, std::string& memory) {
-  add_value(command, "--memory", memory, "SIZE",
-            "Memory for what is computed from weights; more of it goes to a temporary file "
-            "beside the output. The model's graph and samples are not counted")
+CLI::Option* declare_memory(CLI::App& command, std::string& memory) {
+  return add_value(
+             command, "--memory", memory, "SIZE",
+             "Memory for what is computed from weights, and if it is given for second moments; "
+             "more of it goes to a temporary file beside the output. The model's graph and "
+             "samples are not counted")
       ->capture_default_str();
 }
 

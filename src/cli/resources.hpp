@@ -18,7 +18,7 @@ void declare_threads(CLI::App& command, unsigned& threads);
 [[nodiscard]] Expected<std::uint64_t> parse_bytes(std::string_view option, const std::string& text);
 
 /// Adds --memory to a subcommand: bytes with a unit, which `kept_in_memory` understands.
-void declare_memory(CLI::App& command, std::string& memory);
+CLI::Option* declare_memory(CLI::App& command, std::string& memory);
 
 /// Of so much memory, the bytes that parameters may take which wait to be written: the rest is for
 /// pieces under way, and for what is made of the parameters. `usage` for anything but a size.

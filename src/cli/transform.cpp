@@ -25,7 +25,7 @@ std::vector<OptionSpec> of_float_model() {
     if (option.key != "optimize") continue;
     OptionSpec& optimize = options.emplace_back(option);
     optimize.summary = "Transforms besides folding batch normalizations, one or several";
-    optimize.placeholder = "cle,hba,migrate";
+    optimize.placeholder = "rotate,cle,hba,migrate";
     std::erase_if(optimize.words,
                   [](const OptionWord& word) { return word.word.starts_with("bc"); });
   }
@@ -36,7 +36,7 @@ class Transform final : public Command {
  public:
   Transform()
       : Command({.name = "transform",
-                 .about = "Make a float model easier to quantize: fold, equalize, absorb",
+                 .about = "Make a float model easier to quantize: fold, rotate, equalize, absorb",
                  .replaceable = "MODEL"}) {}
 
   void declare(CLI::App& command) override {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/operations/row.hpp"
+#include "ir/operations/moves.hpp"
 #include "ir/reshaped_granularity.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"

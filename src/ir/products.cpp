@@ -1,4 +1,4 @@
-#include "ir/operations/row.hpp"
+#include "ir/operations/products.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/operations/row.hpp"
+#include "ir/operations/products.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "support/saturating.hpp"
 

@@ -13,6 +13,7 @@
 #include "ir/small_float.hpp"
 #include "mlir_plugin/element_reads.hpp"
 #include "mlir_plugin/headers.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -35,7 +36,7 @@ mlir::Value hold_floats(OpBuilder& builder, Location location, DenseShape shape,
     values.emplace_back(number).convert(element.getFloatSemantics(),
                                         llvm::APFloat::rmNearestTiesToEven, &is_inexact);
   }
-  return make_op<arith::ConstantOp>(
+  return make_part(
       builder, location,
       mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, element), values));
 }
@@ -55,7 +56,7 @@ mlir::Value hold_integers(OpBuilder& builder, Location location, DenseShape shap
     values.emplace_back(width, static_cast<std::uint64_t>(number), range.is_signed);
   }
   const auto type = mlir::RankedTensorType::get(shape, builder.getIntegerType(width));
-  return make_op<arith::ConstantOp>(builder, location, mlir::DenseElementsAttr::get(type, values));
+  return make_part(builder, location, mlir::DenseElementsAttr::get(type, values));
 }
 
 // What each pattern of the bits stands for.

@@ -2,7 +2,6 @@
 
 #include <mlir/Dialect/Linalg/IR/Linalg.h>
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
-#include <mlir/IR/Builders.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,10 +13,8 @@
 #include <utility>
 
 #include "ir/float16.hpp"
-#include "mlir_plugin/constants.hpp"
 #include "mlir_plugin/moved_codes.hpp"
 #include "mlir_plugin/seen.hpp"
-#include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
 namespace {
@@ -275,8 +272,7 @@ void put_rounded(std::byte* to, mlir::Type type, const std::byte* from) {
   std::memcpy(to, &bits, sizeof bits);
 }
 
-Contents cast(mlir::Operation& op, const Contents& source) {
-  const Making made(result_type(op));
+void cast(const Making& made, const Contents& source) {
   const mlir::Type from = source.type.getElementType();
   const mlir::Type to = made.type.getElementType();
   const auto step = static_cast<std::size_t>(width_of(source.type));
@@ -289,7 +285,6 @@ Contents cast(mlir::Operation& op, const Contents& source) {
       put_float(made.data() + i * into, to, to_float(element, from));
     }
   }
-  return made.finished();
 }
 
 // --- which there are ---------------------------------------------------------------------------
@@ -400,6 +395,46 @@ bool can_evaluate(mlir::Operation& op) {
   return has_extents(made, source, transposed_axes(op));
 }
 
+// Of sources that are all one and the same element; empty: they are not, or more is put in.
+std::optional<Contents> evaluate_splat(mlir::Operation& op,
+                                       std::span<const Contents* const> sources) {
+  const Contents& first = *sources.front();
+  const bool is_one = std::ranges::all_of(sources, [&](const Contents* source) {
+    return source->is_splat && std::ranges::equal(source->held.bytes(), first.held.bytes());
+  });
+  const bool is_empty = result_type(op).getNumElements() == 0;
+  if (!is_one || is_empty || llvm::isa<tensor::PadOp>(op)) return std::nullopt;
+  if (!is_cast(op)) return Contents{result_type(op), first.held, true};
+  const Making made(mlir::RankedTensorType::get({1}, result_type(op).getElementType()));
+  cast(made, first);
+  return Contents{result_type(op), made.finished().held, true};
+}
+
+Contents whole(const Contents& splat) {
+  const Making made(splat.type);
+  const auto element = splat.held.bytes();
+  for (std::size_t at = 0; at < made.bytes->size(); at += element.size()) {
+    std::ranges::copy(element, made.data() + at);
+  }
+  return made.finished();
+}
+
+Contents evaluate_whole(mlir::Operation& op, std::span<const Contents* const> sources) {
+  if (llvm::isa<tensor::ExtractSliceOp>(op)) return slice(op, *sources[0]);
+  if (llvm::isa<tensor::InsertSliceOp>(op)) return insert(op, *sources[0], *sources[1]);
+  if (llvm::isa<tensor::PadOp>(op)) return pad(op, *sources[0]);
+  if (is_join(op)) return join(op, sources);
+  if (is_cast(op)) {
+    const Making made(result_type(op));
+    cast(made, *sources[0]);
+    return made.finished();
+  }
+  if (const auto axes = moved_axes(op)) return spread(op, *sources[0], *axes);
+  const std::vector<std::int64_t> axes = transposed_axes(op);
+  if (!axes.empty()) return spread(op, *sources[0], axes);
+  return {result_type(op), sources[0]->held};
+}
+
 }  // namespace
 
 std::vector<mlir::Value> sources_of(mlir::Operation& op) {
@@ -417,37 +452,14 @@ std::vector<mlir::Value> sources_of(mlir::Operation& op) {
 }
 
 Contents evaluate(mlir::Operation& op, std::span<const Contents* const> sources) {
-  if (llvm::isa<tensor::ExtractSliceOp>(op)) return slice(op, *sources[0]);
-  if (llvm::isa<tensor::InsertSliceOp>(op)) return insert(op, *sources[0], *sources[1]);
-  if (llvm::isa<tensor::PadOp>(op)) return pad(op, *sources[0]);
-  if (is_join(op)) return join(op, sources);
-  if (is_cast(op)) return cast(op, *sources[0]);
-  if (const auto axes = moved_axes(op)) return spread(op, *sources[0], *axes);
-  const std::vector<std::int64_t> axes = transposed_axes(op);
-  if (!axes.empty()) return spread(op, *sources[0], axes);
-  return {result_type(op), sources[0]->held};
-}
-
-Expected<Contents> read_contents(mlir::Operation& constant) {
-  const Constant held = to_constant(contents_of(constant));
-  QUADRANT_TRY(ConstantBytes bytes, held.read());
-  return Contents{result_type(constant), std::move(bytes)};
-}
-
-Expected<mlir::Value> make_constant(mlir::Operation& op, const Contents& contents,
-                                    std::string_view name) {
-  const TensorType type = to_tensor_type(contents.type);
-  const auto bytes = contents.held.bytes();
-  const Constant held =
-      Constant::from_bytes(type.element, type.shape, {bytes.begin(), bytes.end()});
-  QUADRANT_TRY(const mlir::ElementsAttr elements, to_elements(contents.type, held, name));
-  mlir::OpBuilder builder(&op);
-  mlir::OperationState state(op.getLoc(), "arith.constant");
-  // NOLINTNEXTLINE(cppcoreguidelines-slicing): an interface is what it is of, and its functions
-  state.addAttribute("value", elements);
-  state.addAttributes(llvm::to_vector(op.getDiscardableAttrs()));
-  state.addTypes(contents.type);
-  return builder.create(state)->getResult(0);
+  if (const auto splat = evaluate_splat(op, sources)) return *splat;
+  std::vector<Contents> wholes;
+  std::vector<const Contents*> read(sources.begin(), sources.end());
+  wholes.reserve(read.size());
+  for (const Contents*& source : read) {
+    if (source->is_splat) source = &wholes.emplace_back(whole(*source));
+  }
+  return evaluate_whole(op, read);
 }
 
 }  // namespace quadrant::inline v0::mlir_plugin

@@ -20,11 +20,24 @@ namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
 // A few bytes of text can claim any number of elements, each of which would be looked at.
-constexpr std::int64_t largest_splat = std::int64_t{1} << 28;
+constexpr std::int64_t largest_splat = std::int64_t{1} << 31;
 
 constexpr std::uint64_t resource_bytes = std::uint64_t{64} << 10;
 // Of codes that a thread computes at a time.
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
+
+// From byte `offset` of what the element makes again and again.
+void repeat_element(llvm::ArrayRef<char> element, std::uint64_t offset, std::span<std::byte> out) {
+  std::size_t done = std::min(element.size(), out.size());
+  for (std::size_t i = 0; i < done; ++i) {
+    out[i] = static_cast<std::byte>(element[(offset + i) % element.size()]);
+  }
+  while (done < out.size()) {
+    const std::size_t more = std::min(done, out.size() - done);
+    std::memcpy(out.data() + done, out.data(), more);
+    done += more;
+  }
+}
 
 // Bytes of MLIR's context. A splat's are one element, again and again.
 class KeptBytes final : public ConstantSource {
@@ -34,9 +47,7 @@ class KeptBytes final : public ConstantSource {
 
   [[nodiscard]] Expected<void> read(std::uint64_t offset, std::span<std::byte> out) const override {
     if (is_splat_) {
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = static_cast<std::byte>(bytes_[(offset + i) % bytes_.size()]);
-      }
+      repeat_element(bytes_, offset, out);
     } else {
       std::memcpy(out.data(), bytes_.data() + offset, out.size());
     }
@@ -84,6 +95,25 @@ ElementType without_sign(ElementType element) {
 bool is_splat(std::span<const std::byte> bytes, std::size_t width) {
   if (bytes.size() <= width) return true;
   return std::memcmp(bytes.data(), bytes.data() + width, bytes.size() - width) == 0;
+}
+
+// The element that all `codes` are; empty: they differ. Reads up to the first that does.
+Expected<std::vector<std::byte>> only_element(const Constant& codes) {
+  const auto width = static_cast<std::size_t>(byte_width(codes.element()));
+  std::vector<std::byte> piece;
+  std::vector<std::byte> element;
+  std::uint64_t most = 4096;  // mostly the first few differ
+  for (std::uint64_t at = 0; at < codes.byte_size(); at += piece.size()) {
+    piece.resize(static_cast<std::size_t>(std::min(most, codes.byte_size() - at)));
+    most = std::min<std::uint64_t>(2 * most, piece_bytes);
+    QUADRANT_CHECK(codes.read(at, piece));
+    if (element.empty())
+      element.assign(piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(width));
+    if (!is_splat(piece, width) || std::memcmp(piece.data(), element.data(), width) != 0) {
+      return std::vector<std::byte>();
+    }
+  }
+  return element;
 }
 
 // Keys of resources are bare identifiers where they are printed.
@@ -149,6 +179,13 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
                                          std::string_view name) {
   const auto width = static_cast<std::size_t>(byte_width(codes.element()));
   const std::uint64_t size = codes.byte_size();
+  // Such as a few bytes of text say are never there as a whole.
+  if (size >= resource_bytes) {
+    QUADRANT_TRY(const std::vector<std::byte> element, only_element(codes));
+    if (!element.empty()) {
+      return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(element));
+    }
+  }
   if (size < resource_bytes || bit_width(codes.element()) < 8) {
     llvm::SmallVector<std::byte, 0> bytes;
     bytes.resize_for_overwrite(size);
@@ -161,9 +198,6 @@ Expected<mlir::ElementsAttr> to_elements(mlir::RankedTensorType type, const Cons
   const llvm::MutableArrayRef<char> room = blob.getMutableData();
   const auto bytes = std::as_writable_bytes(std::span(room.data(), room.size()));
   QUADRANT_CHECK(read_all(codes, bytes, type.getContext()));
-  if (is_splat(bytes, width)) {
-    return mlir::DenseElementsAttr::getFromRawBuffer(type, characters(bytes.first(width)));
-  }
   return mlir::DenseResourceElementsAttr::get(type, resource_key(name), std::move(blob));
 }
 

@@ -110,11 +110,15 @@ class FunctionGraph final : public GraphView, public GraphRewriter {
   Row& add_row(std::string name, mlir::ResultRange results);
   [[nodiscard]] Expected<mlir::quant::QuantizedType> quantized_type(const UniformType& type,
                                                                     std::string_view of) const;
+  // `name`, or one like it that is free; it is taken then.
+  std::string free_name(const std::string& name);
   NodeId adopt(mlir::Operation* made, std::string name, Value operand, TensorType type);
   [[nodiscard]] Expected<NodeId> emit_quantize(NodeSpec spec);
   void move_as_codes(NodeId node);
   [[nodiscard]] Expected<NodeId> emit_arithmetic(NodeSpec spec);
   [[nodiscard]] Expected<NodeId> emit_dequantize(NodeSpec spec);
+  [[nodiscard]] std::vector<NodeId> moves_that_repeat_scales(Value codes) const;
+  [[nodiscard]] Expected<NodeId> emit_repeated(NodeSpec spec, const std::vector<NodeId>& moves);
   [[nodiscard]] Expected<NodeId> emit_constant(NodeSpec spec);
   [[nodiscard]] Expected<mlir::ElementsAttr> coded_contents(const TensorType& type,
                                                             const Constant& codes,

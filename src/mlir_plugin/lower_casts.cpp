@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "mlir_plugin/element_reads.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/types.hpp"
 
 namespace quadrant::inline v0::mlir_plugin {
@@ -159,9 +160,8 @@ Parameters held_parameters(OpBuilder& builder, Location location, const Arithmet
   const llvm::ArrayRef<std::int64_t> shape =
       type.axis ? llvm::ArrayRef(count) : llvm::ArrayRef(extents.data(), extents.size());
   const auto held = [&](mlir::Type of, llvm::ArrayRef<mlir::Attribute> values) -> mlir::Value {
-    return make_op<arith::ConstantOp>(
-        builder, location,
-        mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, of), values));
+    return make_part(builder, location,
+                     mlir::DenseElementsAttr::get(mlir::RankedTensorType::get(shape, of), values));
   };
   llvm::SmallVector<mlir::Attribute> values;
   for (const double scale : type.scales) values.push_back(builder.getFloatAttr(type.real, scale));

@@ -7,6 +7,7 @@
 
 #include "mlir_plugin/calls.hpp"
 #include "mlir_plugin/constants.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/weight_readers.hpp"
 
@@ -34,14 +35,16 @@ std::vector<unsigned> weights_of(mlir::FunctionOpInterface function) {
   std::vector<unsigned> found;
   if (function.isExternal()) return found;
   for (const mlir::BlockArgument argument : function.getArguments()) {
-    if (is_weight(argument)) found.push_back(argument.getArgNumber());
+    const unsigned number = argument.getArgNumber();
+    if (is_weight(argument) && !function.getArgAttr(number, scales_mark)) found.push_back(number);
   }
   return found;
 }
 
 bool passes_constant(mlir::Operation* call, unsigned operand) {
   mlir::Operation* const maker = call->getOperand(operand).getDefiningOp();
-  return maker != nullptr && contents_of(*maker) && to_constant(contents_of(*maker));
+  return maker != nullptr && contents_of(*maker) && !is_part(*maker) &&
+         to_constant(contents_of(*maker));
 }
 
 void PrivateCopies::make(mlir::Operation* module) {

@@ -16,11 +16,11 @@ class QuantizePass final : public mlir::PassWrapper<QuantizePass, SchemePass> {
 
  private:
   [[nodiscard]] bool changes_module() const final { return true; }
-  [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
-                                   const QuantizeOptions& options) final {
-    QUADRANT_TRY(const Analysis analysis, quantize(graph, registry, options));
-    if (analysis.plan.values.empty()) remark_nothing(graph);
-    return graph.finish();
+  [[nodiscard]] Expected<Analysis> run(FunctionGraph& graph, const Registry& registry,
+                                       const QuantizeOptions& options) final {
+    QUADRANT_TRY(Analysis analysis, quantize(graph, registry, options));
+    QUADRANT_CHECK(graph.finish());
+    return analysis;
   }
 };
 

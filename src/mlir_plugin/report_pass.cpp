@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "mlir_plugin/passes.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/scheme_pass.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "quadrant/engine/explain/explain.hpp"
@@ -54,9 +55,9 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
 
  private:
   [[nodiscard]] bool changes_module() const final { return false; }
-  [[nodiscard]] Expected<void> run(FunctionGraph& graph, const Registry& registry,
-                                   const QuantizeOptions& options) final {
-    QUADRANT_TRY(const Analysis analysis, decide(graph, registry, options));
+  [[nodiscard]] Expected<Analysis> run(FunctionGraph& graph, const Registry& registry,
+                                       const QuantizeOptions& options) final {
+    QUADRANT_TRY(Analysis analysis, decide(graph, registry, options));
     std::size_t weights = 0;
     std::size_t selected = 0;
     const std::vector<Explanation> explanations = explain_all(graph, registry, analysis);
@@ -78,25 +79,25 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       std::string text = fmt::format("{}: {}: {}", graph.name(node),
                                      is_selected ? codes() : "float", explanation.reason);
       mlir::Operation* const op = graph.operation(node);
-      if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
+      if (op != nullptr && is_part(*op)) {
+        text += "; it is a part of a weight that is quantized already: scales, or a table";
+      } else if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
         text +=
             "; its contents are not here, or not read: a resource that was elided or is of another "
-            "size than its type's, more than 2^28 equal elements, or elements of another type";
+            "size than its type's, more than 2^31 equal elements, or elements of another type";
       }
-      if (op == nullptr && may_be_codes(graph.value({node}))) {
-        text += "; codes and scales are passed for it where all calls of the module can";
-      }
+      const std::string fate = op == nullptr ? fate_of(graph.value({node})) : std::string();
+      if (!fate.empty()) text += "; " + fate;
       for (const ExplainedBenefit& benefit : explanation.benefits) {
         text += fmt::format("; {} as {}: {}", benefit.operand, benefit.constraint,
                             benefit.realized ? "granted" : benefit.why_not);
       }
       mlir::emitRemark(graph.location(node), text);
     }
-    if (analysis.plan.values.empty()) remark_nothing(graph);
-    if (weights == 0) return {};
+    if (weights == 0) return analysis;
     mlir::emitRemark(graph.function().getLoc(),
                      fmt::format("{} of {} float constants become {}", selected, weights, codes()));
-    return {};
+    return analysis;
   }
 };
 

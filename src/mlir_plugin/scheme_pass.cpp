@@ -19,12 +19,16 @@
 #include "mlir_plugin/guarded.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/instrumentation.hpp"
+#include "mlir_plugin/lost_signs.hpp"
 #include "mlir_plugin/methods.hpp"
+#include "mlir_plugin/observers.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/weights_in_sight.hpp"
 #include "numerics/clip_words.hpp"
 #include "quadrant/engine/gains/gain.hpp"
 #include "quadrant/ir/graph_view.hpp"
+#include "quadrant/ir/ops.hpp"
 #include "quadrant/recipe/documents.hpp"
 #include "support/input_file.hpp"
 
@@ -84,6 +88,7 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
       [&](const Error& /*error*/) { return at; });
   if (mlir::failed(prepared)) return mlir::failure();
   arguments_.reset();
+  excluded_.clear();
   const auto marked = guarded(root, [&]() -> Expected<void> {
     if (!llvm::isa<mlir::ModuleOp>(root) || is_static()) {
       warn_of_marks(root, is_static() ? "quadrant.weight is for scheme=weight-only"
@@ -109,13 +114,16 @@ mlir::LogicalResult SchemePass::run(mlir::Operation* root) {
           graph.emplace(function, is_static() ? how : FunctionGraph::Products::casts);
           auto ran = run(*graph);
           if (!ran && ran.error().remedy == Remedy::leave_non_finite) {
-            ran.error().message += ": non-finite=leave";
+            ran.error().message +=
+                fmt::format(": exclude={}, or non-finite=leave", ran.error().place.tensor);
           }
           return ran;
         },
         [&](const Error& error) { return graph->location(error.place); });
     if (mlir::failed(done)) return mlir::failure();
   }
+  const auto excluding = guarded(root, [&] { return check_excluded(root); });
+  if (mlir::failed(excluding)) return mlir::failure();
   if (!arguments_ || !changes_module()) return mlir::success();
   return guarded(root, [&] { return arguments_->pass_codes(); });
 }
@@ -141,28 +149,72 @@ Expected<void> SchemePass::run(FunctionGraph& graph) {
   options.executor = &executor;
   options.gains = gains.get();
   options.couplings = std::move(couplings);
+  options.vetoes = excluded(graph);
   QUADRANT_TRY(options.non_finite, non_finite());
-  return run(graph, registry, options);
+  std::vector<SignedWeight> below_zero;
+  if (lacks_negatives(type_)) below_zero = weights_below_zero(graph);
+  QUADRANT_TRY(const Analysis analysis, run(graph, registry, options));
+  if (analysis.plan.values.empty()) remark_nothing(graph);
+  warn_of_clipping(below_zero, analysis.plan, type_);
+  return {};
+}
+
+Vetoes SchemePass::excluded(const FunctionGraph& graph) {
+  const std::set<std::string> names(exclude_.begin(), exclude_.end());
+  Vetoes vetoes;
+  const auto exclude = [&](NodeId node, const std::string& name) {
+    if (!names.contains(name)) return;
+    excluded_.insert(name);
+    vetoes.emplace(node, "excluded by exclude=" + name);
+  };
+  for (std::uint32_t index = 0; index < graph.index_bound() && !names.empty(); ++index) {
+    const NodeId node{index};
+    exclude(node, std::string(graph.name(node)));
+    exclude(node,
+            fmt::format("{}:{}", std::string_view(graph.function().getName()), graph.name(node)));
+    for (std::uint32_t i = 0; i < graph.result_count(node); ++i) {
+      exclude(node, std::string(graph.value_name({node, i})));
+      exclude(node, observed_name(graph, {node, i}));
+    }
+  }
+  return vetoes;
+}
+
+// A pass on one function does not know whether others have the name.
+Expected<void> SchemePass::check_excluded(mlir::Operation* root) const {
+  if (!llvm::isa<mlir::ModuleOp>(root)) return {};
+  for (const std::string& name : exclude_) {
+    if (excluded_.contains(name)) continue;
+    return fail(
+        ErrorCode::usage,
+        fmt::format("exclude={}: no function has it; quadrant-report says the names", name));
+  }
+  return {};
 }
 
 std::string SchemePass::codes() const {
   return type_.empty() ? "codes" : fmt::format("codes of {}", type_.getValue());
 }
 
-bool SchemePass::may_be_codes(mlir::Value value) const {
+std::string SchemePass::fate_of(mlir::Value value) const {
   const auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
-  return arguments_ && argument && arguments_->is_marked(argument);
+  return arguments_ && argument ? arguments_->fate_of(argument) : std::string();
 }
 
 void SchemePass::remark_nothing(FunctionGraph& graph) const {
   if (llvm::any_of(graph.function().getArguments(),
-                   [&](mlir::Value argument) { return may_be_codes(argument); })) {
-    return;  // its arguments may
+                   [&](mlir::Value argument) { return !fate_of(argument).empty(); })) {
+    return;  // they may, or that they do not is said
   }
+  bool has_parts = false;
   const auto could_become_codes = [&](NodeId node) {
     const std::string_view kind = graph.kind(node);
     if (is_static()) return kind == MlirProduct::kind || kind == MlirRealProduct::kind;
     mlir::Operation* const op = graph.operation(node);
+    if (op != nullptr && (is_part(*op) || kind == ops::Dequantize::kind)) {
+      has_parts = true;
+      return false;
+    }
     const bool is_constant =
         graph.constant(node) != nullptr || (op != nullptr && contents_of(*op));  // or not read
     return is_constant && is_float(graph.type({node}).element) &&
@@ -181,6 +233,9 @@ void SchemePass::remark_nothing(FunctionGraph& graph) const {
     mlir::emitRemark(graph.function().getLoc(), "no value becomes codes: " + why);
     return;
   }
+  if (!has_parts) return;
+  mlir::emitRemark(graph.function().getLoc(),
+                   "no value becomes codes: what could is quantized already");
 }
 
 Expected<Registry> SchemePass::make_registry(StatisticsTable statistics) const {
@@ -211,6 +266,7 @@ Expected<WeightOnlyOptions> SchemePass::options_of_type() const {
   WeightOnlyOptions options{.type = type_.getValue()};
   QUADRANT_TRY(options.block_size, block_size());
   if (block_size_.hasValue()) options.granularity = Granularity::Kind::block;
+  QUADRANT_TRY(options.scale_type, scale_type());
   return options;
 }
 
@@ -219,6 +275,7 @@ Expected<WeightOnlyOptions> SchemePass::weight_only_options() const {
   WeightOnlyOptions options{.bits = bits_};
   QUADRANT_TRY(options.granularity, granularity());
   QUADRANT_TRY(options.block_size, block_size());
+  QUADRANT_TRY(options.scale_type, scale_type());
   if (symmetry_ == "asymmetric") {
     options.symmetry = Symmetry::asymmetric;
   } else if (!symmetry_.empty() && symmetry_ != "symmetric") {
@@ -245,6 +302,9 @@ Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statist
     return fail(ErrorCode::usage,
                 "clip is for scheme=weight-only: static scales weights by their largest magnitude");
   }
+  if (!scales_.empty()) {
+    return fail(ErrorCode::usage, "scales is for scheme=weight-only: those of static are float32");
+  }
   StaticAffineOptions options;
   options.statistics = std::make_shared<const StatisticsTable>(std::move(statistics));
   options.weights.bits = bits_;
@@ -252,6 +312,13 @@ Expected<StaticAffineOptions> SchemePass::static_options(StatisticsTable statist
   QUADRANT_TRY(options.weight_granularity, granularity());
   QUADRANT_TRY(options.saturation, saturation());
   return options;
+}
+
+Expected<std::optional<ElementType>> SchemePass::scale_type() const {
+  if (scales_.empty()) return std::optional<ElementType>();
+  if (scales_ == "float32") return std::optional(ElementType::float32);
+  if (scales_ == "float16") return std::optional(ElementType::float16);
+  return unknown("scales", scales_, "float32, float16");
 }
 
 Expected<Granularity::Kind> SchemePass::granularity() const {

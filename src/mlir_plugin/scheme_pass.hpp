@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "mlir_plugin/function_graph.hpp"
@@ -29,26 +30,30 @@ class SchemePass : public mlir::OperationPass<> {
  protected:
   explicit SchemePass(mlir::TypeID id) : OperationPass(id) {}
   SchemePass(const SchemePass& other) : OperationPass(other) {}
-  [[nodiscard]] virtual Expected<void> run(FunctionGraph& graph, const Registry& registry,
-                                           const QuantizeOptions& options) = 0;
+  /// What was decided for the function.
+  [[nodiscard]] virtual Expected<Analysis> run(FunctionGraph& graph, const Registry& registry,
+                                               const QuantizeOptions& options) = 0;
   /// Otherwise all of it is done with a copy.
   [[nodiscard]] virtual bool changes_module() const = 0;
   [[nodiscard]] Expected<FunctionGraph::Products> products() const;
   [[nodiscard]] bool is_static() const { return scheme_ == "static"; }
   /// What weights become: `codes`, of a type that has been asked for.
   [[nodiscard]] std::string codes() const;
-  /// Whether it is an argument that becomes codes where all calls can pass some.
-  [[nodiscard]] bool may_be_codes(mlir::Value value) const;
-  /// Why no value of the function becomes codes, as a remark, where there is something that could.
-  void remark_nothing(FunctionGraph& graph) const;
+  /// What becomes of it, if it is an argument that is a weight; empty: it is none.
+  [[nodiscard]] std::string fate_of(mlir::Value value) const;
 
  private:
   [[nodiscard]] mlir::LogicalResult run(mlir::Operation* root);
   [[nodiscard]] Expected<void> run(FunctionGraph& graph);
+  /// Why no value of the function becomes codes, as a remark, where there is something that could.
+  void remark_nothing(FunctionGraph& graph) const;
+  [[nodiscard]] Vetoes excluded(const FunctionGraph& graph);
+  [[nodiscard]] Expected<void> check_excluded(mlir::Operation* root) const;
   [[nodiscard]] Expected<Registry> make_registry(StatisticsTable statistics) const;
   [[nodiscard]] Expected<WeightOnlyOptions> weight_only_options() const;
   [[nodiscard]] Expected<WeightOnlyOptions> options_of_type() const;
   [[nodiscard]] Expected<StaticAffineOptions> static_options(StatisticsTable statistics) const;
+  [[nodiscard]] Expected<std::optional<ElementType>> scale_type() const;
   [[nodiscard]] Expected<Granularity::Kind> granularity() const;
   [[nodiscard]] Expected<std::int64_t> block_size() const;
   [[nodiscard]] Expected<Saturation> saturation() const;
@@ -62,6 +67,7 @@ class SchemePass : public mlir::OperationPass<> {
   std::optional<WeightArguments> arguments_;  // of the module that is looked at
   StatisticsTable gathered_;                  // of all functions
   bool has_ranges_ = false;                   // of the function that is looked at
+  std::set<std::string> excluded_;            // names that some function has
 
   Option<std::string> scheme_{
       *this, "scheme", llvm::cl::init("weight-only"),
@@ -85,6 +91,15 @@ class SchemePass : public mlir::OperationPass<> {
       *this, "clip", llvm::cl::init(""),
       llvm::cl::desc("of weight-only: how scales are chosen: absmax, minmax, mse (default: of the "
                      "least squared error for symmetric codes of 4 bits)")};
+  Option<std::string> scales_{
+      *this, "scales", llvm::cl::init(""),
+      llvm::cl::desc(
+          "of weight-only: how scales are stored: float32 (default, or as a type has it), "
+          "float16")};
+  ListOption<std::string> exclude_{
+      *this, "exclude",
+      llvm::cl::desc("what stays float: names of operations and values, as quadrant-report gives "
+                     "them, or with a function in front (f:linalg.matmul#0)")};
   Option<std::string> non_finite_{
       *this, "non-finite", llvm::cl::init("refuse"),
       llvm::cl::desc("weights with NaN or infinity: refuse, or leave them float")};

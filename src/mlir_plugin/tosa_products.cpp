@@ -322,19 +322,39 @@ mlir::Value repeat_bias(mlir::OpBuilder& builder, mlir::Location location, mlir:
   return make_op<linalg::BroadcastOp>(builder, location, bias, into, repeated)->getResult(0);
 }
 
+// How many windows there are over an axis of the data whose extent is open.
+mlir::Value counted_when_run(mlir::OpBuilder& builder, const TosaProduct& product,
+                             mlir::Operation& op, std::size_t axis, const WindowSteps& window) {
+  const mlir::Location location = op.getLoc();
+  const auto number = [&](std::int64_t value) -> mlir::Value {
+    return make_op<arith::ConstantOp>(builder, location, builder.getIndexAttr(value));
+  };
+  const std::size_t kernel = window_axis(product, product.data[axis]);
+  const std::int64_t reach = (extent_of(op.getOperand(1), kernel) - 1) * window.dilation + 1;
+  const mlir::Value extent =
+      make_op<tensor::DimOp>(builder, location, op.getOperand(0), static_cast<std::int64_t>(axis));
+  const mlir::Value rest = number(window.before + window.behind - reach);
+  const mlir::Value room = make_op<arith::AddIOp>(builder, location, extent, rest);
+  const mlir::Value more = make_op<arith::DivSIOp>(builder, location, room, number(window.stride));
+  return make_op<arith::AddIOp>(builder, location, more, number(1));
+}
+
 // What the sums begin with.
 mlir::Value initial(mlir::OpBuilder& builder, const TosaProduct& product, mlir::Operation& op,
-                    const Extents& extents) {
+                    const Extents& extents, llvm::ArrayRef<WindowSteps> windows) {
   const mlir::Location location = op.getLoc();
   const mlir::Type element = mlir::getElementTypeOrSelf(op.getResult(0).getType());
   llvm::SmallVector<mlir::OpFoldResult> sizes;
   for (const auto& [letter, extent] : llvm::zip_equal(product.sum, extents)) {
     const auto [operand, axis] = origin_of(product, letter);
-    const mlir::OpFoldResult size =
-        is_known(extent) ? mlir::OpFoldResult(builder.getIndexAttr(extent))
-                         : tensor::getMixedSize(builder, location, op.getOperand(operand),
-                                                static_cast<std::int64_t>(axis));
-    sizes.push_back(size);
+    if (is_known(extent)) {
+      sizes.push_back(builder.getIndexAttr(extent));
+    } else if (window_axis(product, letter) != llvm::StringRef::npos) {
+      sizes.push_back(counted_when_run(builder, product, op, axis, windows[axis]));
+    } else {
+      sizes.push_back(tensor::getMixedSize(builder, location, op.getOperand(operand),
+                                           static_cast<std::int64_t>(axis)));
+    }
   }
   const mlir::Value place = make_op<tensor::EmptyOp>(builder, location, sizes, element);
   if (!product.bias.empty()) {
@@ -435,14 +455,20 @@ std::string why_not_in_linalg(const TosaProduct& product, mlir::Operation& op) {
   if (!has_ranks(product, op)) return "the ranks of its operands or of its result are not known";
   if (!is_of_same_extents(product, op)) return "its data and its weight do not fit together";
   for (std::size_t axis = 1; has_windows(product) && axis < product.data.size(); ++axis) {
-    if (is_known(extent_of(op.getOperand(0), axis))) continue;
-    return "other extents of its data than the batch are not known";
+    const std::size_t kernel = window_axis(product, product.data[axis]);
+    const bool is_moved = kernel != llvm::StringRef::npos;
+    if (is_moved && !is_known(extent_of(op.getOperand(1), kernel))) {
+      return "the extents of its kernel are not known";
+    }
+    if ((is_moved && !product.is_transposed) || is_known(extent_of(op.getOperand(0), axis)))
+      continue;
+    return "its channels, or transposed any extent but the batch, are not known";
   }
   const auto extents = sum_extents(product, op);
   if (!extents) return "its windows do not fit its data";
   const Extents of_result = result_extents(product, op, *extents);
-  if (has_windows(product) && !llvm::all_of(llvm::drop_begin(of_result), is_known)) {
-    return "other extents of its result than the batch are not known";
+  if (has_windows(product) && !is_known(of_result.back())) {
+    return "how many channels its result has is not known";
   }
   if (!llvm::equal(of_result, llvm::cast<mlir::ShapedType>(op.getResult(0).getType()).getShape())) {
     return "its result has other extents than its operands give it";
@@ -463,7 +489,7 @@ linalg::LinalgOp as_linalg(const TosaProduct& product, mlir::Operation& op, std:
                                ? spread_codes(builder, location, product, op, windows, padding)
                                : pad_codes(builder, location, op.getOperand(0), windows, padding);
   const mlir::Value weight = op.getOperand(1);
-  const mlir::Value init = initial(builder, product, op, extents);
+  const mlir::Value init = initial(builder, product, op, extents, windows);
   if (product.make == nullptr) {
     return make_generic(builder, location, product, data, weight, init, windows);
   }

@@ -29,7 +29,6 @@ namespace quadrant::inline v0::mlir_plugin {
 namespace {
 
 constexpr llvm::StringLiteral codes_mark = "quadrant.codes";
-constexpr llvm::StringLiteral scales_mark = "quadrant.scales";
 constexpr llvm::StringLiteral name_mark = "quadrant.name";
 
 // Types are kept as long as the context lives, and nothing else bounds what an argument claims.
@@ -37,13 +36,14 @@ constexpr std::int64_t most_scales = std::int64_t{1} << 24;
 
 // --- marks --------------------------------------------------------------------------------------
 
-// Of those that somebody asked for.
-void warn(mlir::FunctionOpInterface function, unsigned index, llvm::StringRef why,
-          std::optional<mlir::Location> at = {}) {
-  if (!function.getArgAttr(index, weight_mark)) return;
-  mlir::emitWarning(at.value_or(function.getLoc()),
-                    fmt::format("argument {} of '{}' stays float: {}", index,
-                                std::string_view(function.getName()), std::string_view(why)));
+// A warning where somebody asked for codes, else a remark.
+void say_float(mlir::FunctionOpInterface function, unsigned index, llvm::StringRef why,
+               std::optional<mlir::Location> at = {}) {
+  const mlir::Location location = at.value_or(function.getLoc());
+  const bool is_asked = static_cast<bool>(function.getArgAttr(index, weight_mark));
+  (is_asked ? mlir::emitWarning(location) : mlir::emitRemark(location))
+      << fmt::format("argument {} of '{}' stays float: {}", index,
+                     std::string_view(function.getName()), std::string_view(why));
 }
 
 // The axis that the mark names; -1: none. Empty, and `why`: the mark says something else.
@@ -113,9 +113,23 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
   return to_quantized_type(floats.getContext(), made);
 }
 
+// Of integers with one scale for each group, its type where that alone makes them not uniform.
+std::optional<ElementType> other_scales(const WeightOnly& scheme) {
+  const auto format = parse_number_format(scheme.options().type);
+  const bool is_simple = format && std::holds_alternative<IntegerCode>(format->code) &&
+                         format->scales.size() == 1 && format->offset != Offset::minimum;
+  const auto* const scale =
+      is_simple ? std::get_if<FloatScale>(&format->scales.front().type) : nullptr;
+  return scale == nullptr || is_uniform(*format) ? std::nullopt : std::optional(scale->type);
+}
+
 // Why no argument becomes codes and scales; empty: some may.
 std::string why_not_passed(const WeightOnly& scheme) {
   const std::string& type = scheme.options().type;
+  if (const auto scales = other_scales(scheme)) {
+    return fmt::format("type={}: scales of {} are not passed; scales=float16 makes them float16",
+                       type, to_string(*scales));
+  }
   if (!scheme.is_uniform()) {
     return fmt::format(
         "type={}: arguments become integers and one scale for each group, no other codes", type);
@@ -181,7 +195,7 @@ class Signatures {
       if (!made) why = std::move(made).error().message;
     }
     if (!why.empty()) {
-      warn(function, index, why);
+      say_float(function, index, why);
       return;
     }
     const mlir::BlockArgument floats = function.getArgument(index);
@@ -250,7 +264,7 @@ class Signatures {
       const std::string_view why = why_not(index, call->getOperand(number));
       if (why.empty()) continue;
       rows_[index].is_passed = false;
-      warn(function, number, why, call->getLoc());
+      say_float(function, number, why, call->getLoc());
     }
   }
 
@@ -264,8 +278,8 @@ class Signatures {
       dropped.pop_back();
       for (const std::size_t next : rows_[index].handed_on) {
         if (!std::exchange(rows_[next].is_passed, false)) continue;
-        warn(rows_[next].function, rows_[next].floats.getArgNumber(),
-             "a call passes an argument of its own function that stays float, too");
+        say_float(rows_[next].function, rows_[next].floats.getArgNumber(),
+                  "a call passes an argument of its own function that stays float, too");
         dropped.push_back(next);
       }
     }
@@ -392,19 +406,28 @@ bool WeightArguments::is_marked(mlir::BlockArgument argument) const {
          (found_.contains(argument) || function.getArgAttr(argument.getArgNumber(), weight_mark));
 }
 
-// Of private functions: all calls pass constants for it, or weights of their own function.
-void WeightArguments::find_weights(mlir::FunctionOpInterface function, const Calls& calls) {
-  if (!calls.are_known(function) || calls.of(function).empty()) return;
+std::string WeightArguments::fate_of(mlir::BlockArgument argument) const {
+  if (!is_marked(argument)) return {};
+  const std::string why = why_not_passed(scheme_);
+  return why.empty() ? "codes and scales are passed for it where all calls of the module can" : why;
+}
+
+// Of private functions: all calls pass constants for it, or weights of their own function. Whether
+// there are more than before.
+bool WeightArguments::find_weights(mlir::FunctionOpInterface function, const Calls& calls) {
+  if (!calls.are_known(function) || calls.of(function).empty()) return false;
   const auto passes_weight = [&](mlir::Operation* call, unsigned operand) {
     const auto argument = llvm::dyn_cast<mlir::BlockArgument>(call->getOperand(operand));
     return argument ? is_marked(argument) : passes_constant(call, operand);
   };
+  bool is_new = false;
   for (const unsigned weight : weights_of(function)) {
     if (llvm::all_of(calls.of(function),
                      [&](mlir::Operation* call) { return passes_weight(call, weight); })) {
-      found_.insert(function.getArgument(weight));
+      is_new = found_.insert(function.getArgument(weight)).second || is_new;
     }
   }
+  return is_new;
 }
 
 // Whether calls of the function know more than before.
@@ -438,15 +461,15 @@ bool WeightArguments::say_axes(mlir::FunctionOpInterface function, const Calls& 
 
 void WeightArguments::mark_calls() {
   forget(module_);  // what somebody else said
-  if (!why_not_passed(scheme_).empty()) return;
+  const bool can_pass = why_not_passed(scheme_).empty();
   const Calls calls(module_);
   // Functions may stand in any order, and hand on what they are given.
   bool is_new = true;
   for (int round = 0; round < most_nested_calls && is_new; ++round) {
     is_new = false;
     for (const mlir::FunctionOpInterface function : functions_of(module_)) {
-      find_weights(function, calls);
-      is_new = say_axes(function, calls) || is_new;
+      is_new = find_weights(function, calls) || is_new;
+      is_new = (can_pass && say_axes(function, calls)) || is_new;
     }
   }
 }
@@ -454,6 +477,12 @@ void WeightArguments::mark_calls() {
 Expected<void> WeightArguments::pass_codes() {
   if (const std::string why = why_not_passed(scheme_); !why.empty()) {
     warn_of_marks(module_, why);
+    for (mlir::FunctionOpInterface function : functions_of(module_)) {
+      for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+        const bool is_found = !function.isExternal() && found_.contains(function.getArgument(i));
+        if (is_found && !function.getArgAttr(i, weight_mark)) say_float(function, i, why);
+      }
+    }
     return {};
   }
   Signatures signatures(module_, scheme_);
@@ -478,7 +507,9 @@ Expected<void> WeightArguments::pass_codes() {
 
 void warn_of_marks(mlir::Operation* root, llvm::StringRef why) {
   root->walk([&](mlir::FunctionOpInterface function) {
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) warn(function, i, why);
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      if (function.getArgAttr(i, weight_mark)) say_float(function, i, why);
+    }
   });
 }
 

@@ -8,6 +8,8 @@
 #include <mlir/IR/Operation.h>
 #include <mlir/IR/Value.h>
 
+#include <string>
+
 #include "mlir_plugin/calls.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/support/error.hpp"
@@ -15,7 +17,7 @@
 namespace quadrant::inline v0::mlir_plugin {
 
 /// Of one module, while a pass runs. What is asked for and stays float is warned of, with the
-/// reason.
+/// reason; what nobody asked for, as a remark.
 class WeightArguments {
  public:
   WeightArguments(mlir::Operation* module, WeightOnly scheme);
@@ -32,11 +34,12 @@ class WeightArguments {
   /// as well. Whoever else calls a public function passes them. What `mark_calls` said is gone.
   [[nodiscard]] Expected<void> pass_codes();
 
-  /// Of a function's, whether it is one of these, as far as `mark_calls` knows.
-  [[nodiscard]] bool is_marked(mlir::BlockArgument argument) const;
+  /// What becomes of it, if it is one of these as far as `mark_calls` knows; empty: it is none.
+  [[nodiscard]] std::string fate_of(mlir::BlockArgument argument) const;
 
  private:
-  void find_weights(mlir::FunctionOpInterface function, const Calls& calls);
+  [[nodiscard]] bool is_marked(mlir::BlockArgument argument) const;
+  bool find_weights(mlir::FunctionOpInterface function, const Calls& calls);
   bool say_axes(mlir::FunctionOpInterface function, const Calls& calls);
 
   mlir::Operation* module_;

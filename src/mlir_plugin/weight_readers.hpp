@@ -11,6 +11,8 @@ namespace quadrant::inline v0::mlir_plugin {
 
 /// Of an argument that is a weight: that its function may take codes and scales instead.
 inline constexpr llvm::StringLiteral weight_mark = "quadrant.weight";
+/// Of an argument that is the scales of such a one: it is no weight itself.
+inline constexpr llvm::StringLiteral scales_mark = "quadrant.scales";
 
 /// -1: none.
 struct WeightAxes {

@@ -7,7 +7,7 @@
 #include <mlir/Dialect/Tensor/IR/Tensor.h>
 #include <mlir/IR/Builders.h>
 #include <mlir/IR/BuiltinOps.h>
-#include <mlir/IR/SymbolTable.h>
+#include <mlir/IR/Diagnostics.h>
 #include <mlir/Interfaces/FunctionInterfaces.h>
 
 #include <algorithm>
@@ -18,8 +18,10 @@
 #include "mlir_plugin/calls.hpp"
 #include "mlir_plugin/constant_contents.hpp"
 #include "mlir_plugin/constants.hpp"
+#include "mlir_plugin/globals.hpp"
 #include "mlir_plugin/headers.hpp"
 #include "mlir_plugin/private_copies.hpp"
+#include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/seen.hpp"
 #include "mlir_plugin/unread.hpp"
 
@@ -39,41 +41,6 @@ std::vector<mlir::Operation*> seen_operations(mlir::Operation* function) {
     return hides_regions(*op) ? mlir::WalkResult::skip() : mlir::WalkResult::advance();
   });
   return all;
-}
-
-// --- globals -----------------------------------------------------------------------------------
-
-// Symbols as operations below `root` see them.
-class Symbols {
- public:
-  explicit Symbols(mlir::Operation* around) : around_(around) {}
-
-  mlir::Operation* find(mlir::Operation& user, llvm::StringRef attribute) {
-    const auto name = user.getAttrOfType<mlir::SymbolRefAttr>(attribute);
-    mlir::Operation* table = mlir::SymbolTable::getNearestSymbolTable(&user);
-    if (table == nullptr) table = around_;  // of a copy of one function
-    return name && table != nullptr ? tables_.lookupSymbolIn(table, name) : nullptr;
-  }
-
- private:
-  mlir::Operation* around_;
-  mlir::SymbolTableCollection tables_;
-};
-
-// What is known of the result: the contents of a global that nobody changes. Null: nothing.
-mlir::Attribute loaded_contents(mlir::Operation& op, Symbols& symbols) {
-  const llvm::StringRef name = op.getName().getStringRef();
-  if (name == "ml_program.global_load_const" || name == "ml_program.global_load") {
-    mlir::Operation* const global = symbols.find(op, "global");
-    return global == nullptr || global->hasAttr("is_mutable") ? mlir::Attribute()
-                                                              : global->getAttr("value");
-  }
-  if (name != "bufferization.to_tensor") return {};
-  mlir::Operation* const load = op.getOperand(0).getDefiningOp();
-  if (load == nullptr || load->getName().getStringRef() != "memref.get_global") return {};
-  mlir::Operation* const global = symbols.find(*load, "name");
-  return global == nullptr || !global->hasAttr("constant") ? mlir::Attribute()
-                                                           : global->getAttr("initial_value");
 }
 
 bool is_readable(mlir::Attribute contents, mlir::Type type) {
@@ -99,9 +66,9 @@ llvm::SmallVector<mlir::ReassociationIndices> groups_around(std::int64_t rank,
 // The weights of one function.
 class Weights {
  public:
-  Weights(mlir::FunctionOpInterface function, Symbols& symbols, mlir::Location& at)
+  Weights(mlir::FunctionOpInterface function, Globals& globals, mlir::Location& at)
       : name_(function.getName()),
-        symbols_(symbols),
+        globals_(globals),
         at_(at),
         operations_(seen_operations(function)) {}
 
@@ -125,9 +92,9 @@ class Weights {
   }
 
   bool is_constant(mlir::Operation& op) {
-    if (op.getNumResults() != 1 || !is_floats(op)) return false;
+    if (op.getNumResults() != 1 || !is_floats(op) || is_part(op)) return false;
     const mlir::Type type = op.getResult(0).getType();
-    return is_readable(contents_of(op), type) || is_readable(loaded_contents(op, symbols_), type);
+    return is_readable(contents_of(op), type) || is_readable(globals_.loaded(op), type);
   }
 
   // What constants alone make.
@@ -152,7 +119,23 @@ class Weights {
   }
 
   void want(mlir::Value value) {
-    if (known_.contains(value)) wanted_.insert(value);
+    if (known_.contains(value)) {
+      wanted_.insert(value);
+    } else {
+      say_changed(value);
+    }
+  }
+
+  // A global that is not constant, and that alone the value is made of.
+  void say_changed(mlir::Value value) {
+    mlir::Operation* maker = value.getDefiningOp();
+    while (maker != nullptr && said_.insert(maker).second) {
+      if (const std::string_view why = globals_.why_not(*maker); !why.empty()) {
+        mlir::emitRemark(maker->getLoc(), fmt::format("this global stays float: {}", why));
+      }
+      const std::vector<mlir::Value> sources = sources_of(*maker);
+      maker = sources.size() == 1 ? sources.front().getDefiningOp() : nullptr;
+    }
   }
 
   // Whether the engine looks through it, or will once it has the name for it.
@@ -170,7 +153,7 @@ class Weights {
 
   Expected<void> rewrite(mlir::Operation* op) {
     if (contents_of(*op)) return {};
-    if (const mlir::Attribute contents = loaded_contents(*op, symbols_)) {
+    if (const mlir::Attribute contents = globals_.loaded(*op)) {
       mlir::OpBuilder builder(op);
       mlir::OperationState state(op->getLoc(), "arith.constant");
       state.addAttribute("value", contents);
@@ -291,10 +274,11 @@ class Weights {
   }
 
   llvm::StringRef name_;
-  Symbols& symbols_;
+  Globals& globals_;
   mlir::Location& at_;  // of what is looked at
   std::vector<mlir::Operation*> operations_;
   std::vector<mlir::Operation*> replaced_;
+  llvm::DenseSet<mlir::Operation*> said_;
   llvm::DenseSet<mlir::Value> known_;
   llvm::DenseSet<mlir::Value> wanted_;
   std::size_t made_ = 0;
@@ -320,7 +304,7 @@ bool take_constants_in(mlir::FunctionOpInterface function, llvm::ArrayRef<mlir::
   for (unsigned i = function.getNumArguments(); i-- > 0;) {
     mlir::BlockArgument argument = function.getArgument(i);
     mlir::Operation* const constant = common_constant(calls, i);
-    if (constant == nullptr || !copies.may_take_in(argument) ||
+    if (constant == nullptr || is_part(*constant) || !copies.may_take_in(argument) ||
         constant->getResult(0).getType() != argument.getType() ||
         !is_readable(contents_of(*constant), argument.getType()) ||
         !llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(argument))) {
@@ -367,9 +351,9 @@ Expected<void> bring_weights_into_sight(mlir::Operation* root, mlir::Operation* 
   root->walk([&](mlir::FunctionOpInterface function) {
     if (!function.isExternal()) functions.push_back(function);
   });
-  Symbols symbols(around);
+  Globals globals(root, around);
   for (const mlir::FunctionOpInterface function : functions) {
-    QUADRANT_CHECK(Weights(function, symbols, at).bring_into_sight());
+    QUADRANT_CHECK(Weights(function, globals, at).bring_into_sight());
   }
   return {};
 }

@@ -41,15 +41,18 @@ std::vector<double> units_of(std::span<const float> x, std::size_t rows) {
   return units;
 }
 
-std::vector<double> quadratic_forms(std::span<const float> a, std::span<const float> x,
-                                    std::size_t rows) {
+namespace {
+
+// Of one square.
+void add_quadratic_forms(std::span<const float> a, std::size_t section, std::span<const float> x,
+                         std::span<double> sums) {
+  const std::size_t rows = sums.size();
   const std::size_t n = x.size() / rows;
-  std::vector<double> sums(rows);
   std::vector<double> products(most_of_product * rows);
   for (std::size_t first = 0; first < n; first += most_of_product) {
     const std::size_t end = seen_of_row(first, n);
-    kernels::MatrixProduct<float> product{.a = a.data() + first * n,
-                                          .a_row = n,
+    kernels::MatrixProduct<float> product{.a = a.data() + first * section,
+                                          .a_row = section,
                                           .b = x.data(),
                                           .b_row = rows,
                                           .rows = end - first,
@@ -67,6 +70,19 @@ std::vector<double> quadratic_forms(std::span<const float> a, std::span<const fl
         sums[row] += static_cast<double>(x[i * rows + row]) * products[(i - first) * rows + row];
       }
     }
+  }
+}
+
+}  // namespace
+
+std::vector<double> quadratic_forms(std::span<const float> a, std::size_t section,
+                                    std::span<const float> x, std::size_t rows) {
+  const std::size_t n = x.size() / rows;
+  std::vector<double> sums(rows);
+  for (std::size_t first = 0; first < n; first += section) {
+    const std::size_t size = std::min(section, n - first);
+    add_quadratic_forms(a.subspan(first * section), section, x.subspan(first * rows, size * rows),
+                        sums);
   }
   return sums;
 }

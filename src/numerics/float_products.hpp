@@ -23,9 +23,11 @@ void add_long_product(kernels::MatrixProduct<float> product, double* out);
 /// Such a power for each column of `x`, [n, rows].
 [[nodiscard]] std::vector<double> units_of(std::span<const float> x, std::size_t rows);
 
-/// x A x^T of each column of `x`, [n, rows], with rows of at most `most_of_product`. Of A, which is
-/// symmetric, row i is looked at up to column `seen_of_row(i, n)`.
-[[nodiscard]] std::vector<double> quadratic_forms(std::span<const float> a,
+/// x A x^T of each column of `x`, [n, rows], with rows of at most `most_of_product`. A is
+/// symmetric, and 0 outside of squares of `section` numbers along its diagonal, which lie one below
+/// the other, the last cut off: [n, section]. Of a square, row i is looked at up to `seen_of_row(i,
+/// size)`.
+[[nodiscard]] std::vector<double> quadratic_forms(std::span<const float> a, std::size_t section,
                                                   std::span<const float> x, std::size_t rows);
 [[nodiscard]] constexpr std::size_t seen_of_row(std::size_t row, std::size_t n) noexcept {
   const std::size_t end = (row / most_of_product + 1) * most_of_product;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 
+#include "ir/float16.hpp"
 #include "ir/scales.hpp"
 #include "numerics/groups.hpp"
 #include "quadrant/ir/number_format.hpp"
@@ -54,9 +56,17 @@ Expected<std::vector<double>> read_reals(const Constant& codes, const Quantizati
 }
 
 Constant rounded_constant(ElementType element, Shape shape, std::span<const double> values) {
-  QUADRANT_ASSERT(is_wide_float(element));
   if (element == ElementType::float64) {
     return Constant::from_values<double>(element, std::move(shape), values);
+  }
+  if (element != ElementType::float32) {
+    QUADRANT_ASSERT(element == ElementType::float16 || element == ElementType::bfloat16);
+    std::vector<std::uint16_t> halves(values.size());
+    std::ranges::transform(values, halves.begin(), [&](double value) {
+      const auto single = static_cast<float>(value);
+      return element == ElementType::float16 ? round_to_float16(single) : round_to_bfloat16(single);
+    });
+    return Constant::from_values<std::uint16_t>(element, std::move(shape), halves);
   }
   std::vector<float> rounded(values.size());
   std::ranges::transform(values, rounded.begin(),

@@ -25,7 +25,7 @@ namespace quadrant::inline v0 {
                                                        const Quantization& quantization);
 
 /// `values`, each rounded once to `element`, as a constant of `shape`, which has as many elements.
-/// `element` is a wide float.
+/// `element` is a wide float, or one of 16 bits, to which float32 is rounded.
 [[nodiscard]] Constant rounded_constant(ElementType element, Shape shape,
                                         std::span<const double> values);
 

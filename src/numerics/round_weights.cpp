@@ -7,19 +7,19 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "numerics/cholesky.hpp"
 #include "numerics/code_grid.hpp"
 #include "numerics/float_products.hpp"
+#include "numerics/rounded_matrix.hpp"
 #include "numerics/row_descent.hpp"
 #include "numerics/row_feedback.hpp"
 #include "numerics/row_rounder.hpp"
 #include "numerics/scale_steps.hpp"
+#include "numerics/weighted_codes.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -28,9 +28,6 @@ constexpr std::size_t rows_at_once = RowRounder::most_rows;
 
 // Errors that are less by as much are less, though some are computed in single precision.
 constexpr double least_part = 1e-6;
-
-// Columns without inputs count a little, so that nothing is chosen at random for them.
-constexpr float least_weight = 0.01F;
 
 /// Rows of one matrix.
 struct RowRange {
@@ -80,7 +77,6 @@ class WeightRounder {
   }
 
   [[nodiscard]] Expected<void> find_blocks(const CodeGrids& grids);
-  [[nodiscard]] Expected<Encoded> weighted(const Encoded& encoded) const;
   /// Takes the rows of `other` that have less error, or all of them.
   [[nodiscard]] Expected<void> take_better(Encoded& encoded, const Encoded& other,
                                            const CodeGrids& grids);
@@ -99,7 +95,6 @@ class WeightRounder {
   [[nodiscard]] RowRounder rounder(const RowRange& rows, const Encoded& encoded,
                                    const CodeGrids& grids) const;
   void load_matrix(std::size_t matrix);
-  void load_feedback();
   [[nodiscard]] Expected<std::vector<Measured>> measure(const Encoded& encoded);
   /// Of codes that stand for `reals`, whose errors are `found` with six digits: in double wherever
   /// these do not tell whether they are less than those of `before`, which rows have had so far.
@@ -225,60 +220,8 @@ RowRounder WeightRounder::rounder(const RowRange& rows, const Encoded& encoded,
 void WeightRounder::load_matrix(std::size_t matrix) {
   if (loaded_ == matrix) return;
   loaded_ = matrix;
-  const std::size_t n = layout_.columns.size();
-  matrix_ = {.columns = n, .moments = moments_.mean(matrix)};
-  double trace = 0;
-  for (std::size_t i = 0; i < n; ++i) trace += matrix_.moment(i);
-  matrix_.unit = trace / static_cast<double>(n);
-  const auto count = static_cast<double>(std::max<std::int64_t>(moments_.count(matrix), 1));
-  matrix_.shrinkage = options_.shrinkage >= 0
-                          ? std::min(options_.shrinkage, 1.0)
-                          : static_cast<double>(n) / (static_cast<double>(n) + count);
-  const double inverse = matrix_.unit > 0 ? 1 / matrix_.unit : 0;
-  matrix_.in_units.resize(n * n);
-  std::ranges::transform(matrix_.moments, matrix_.in_units.begin(),
-                         [&](double moment) { return static_cast<float>(moment * inverse); });
-}
-
-// With L L^T = M, and errors e of rows, |e L|^2 is what is to be small. Column by column from the
-// last to the first, that of e L is known but for the column's own error, which can make it small:
-// what those of later columns add to it, divided by the pivot, is made up for. Here the last column
-// is the first in order.
-void WeightRounder::load_feedback() {
-  const std::size_t n = layout_.columns.size();
-  const auto place = [n](std::size_t i) { return n - 1 - i; };
-  constexpr double damping = 1e-4;
-  matrix_.damping = damping * matrix_.unit;
-  std::vector<std::size_t>& order = matrix_.order;
-  order.resize(n);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, std::greater<>(),
-                    [&](std::size_t column) { return std::pair(matrix_.moment(column), column); });
-  std::vector<double> factor(n * n);
-  for (std::size_t i = 0; i < n; ++i) {
-    const double* const moments = matrix_.moments.data() + order[place(i)] * n;
-    for (std::size_t j = 0; j < i; ++j) {
-      factor[i * n + j] = (1 - matrix_.shrinkage) * moments[order[place(j)]];
-    }
-    factor[i * n + i] = moments[order[place(i)]] + matrix_.damping;
-  }
-  factorize(factor, n, damping * matrix_.damping, or_serial(options_.executor));
-  matrix_.feedback.resize(n * n);
-  matrix_.pivots.resize(n);
-  constexpr std::size_t side = 16;  // of squares that the cache holds
-  for (std::size_t top = 0; top < n; top += side) {
-    for (std::size_t j = 0; j < std::min(top + side, n); ++j) {
-      const double* const from = factor.data() + place(j) * n;
-      for (std::size_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
-        const double pivot = factor[place(i) * n + place(i)];
-        matrix_.feedback[i * n + j] = static_cast<float>(from[place(i)] / pivot);
-      }
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    const double pivot = factor[place(i) * n + place(i)];
-    matrix_.pivots[i] = pivot * pivot;
-  }
+  matrix_ = RoundedMatrix();  // there is no room for two
+  matrix_ = RoundedMatrix(moments_, matrix, options_.shrinkage);
 }
 
 Expected<std::vector<Measured>> WeightRounder::measure(const Encoded& encoded) {
@@ -305,7 +248,8 @@ Expected<std::vector<Measured>> WeightRounder::measure(const Encoded& encoded) {
           doubts[row] += counted * error * error;
         }
       }
-      const std::vector<double> sums = quadratic_forms(matrix_.in_units, differences, rows.count);
+      const std::vector<double> sums =
+          quadratic_forms(matrix_.in_units, matrix_.section, differences, rows.count);
       for (std::size_t row = 0; row < rows.count; ++row) {
         errors[place(rows, row)] = {sums[row] * matrix_.unit * units[row] * units[row],
                                     doubts[row]};
@@ -313,43 +257,6 @@ Expected<std::vector<Measured>> WeightRounder::measure(const Encoded& encoded) {
     });
   }
   return errors;
-}
-
-Expected<Encoded> WeightRounder::weighted(const Encoded& encoded) const {
-  std::vector<float> weights = moments_.relative_diagonal(values_.size());
-  for (float& weight : weights) weight += least_weight;
-  EncodeOptions options{.weights = weights, .executor = options_.executor};
-  const auto* const stored = std::get_if<StoredTable>(&format_.code);
-  if (options_.keeps_table && stored != nullptr) {
-    if (encoded.table.size() != static_cast<std::size_t>(stored->levels)) {
-      return fail(ErrorCode::impossible, "a table that stays is one for all groups");
-    }
-    options.table = encoded.table;
-  }
-  const bool is_shifted = options_.keeps_zero_points && format_.offset == Offset::zero_point &&
-                          !encoded.offsets.front().empty();
-  if (!is_shifted) return encode(values_, shape_, format_, options);
-  // Codes less their zero point, which is one for all.
-  const float zero_point = encoded.offsets.front().front();
-  if (std::ranges::count(encoded.offsets.front(), zero_point) !=
-      std::ssize(encoded.offsets.front())) {
-    return fail(ErrorCode::impossible, "zero points that stay are the same for all groups");
-  }
-  NumberFormat symmetric = format_;
-  symmetric.offset = Offset::none;
-  auto& code = std::get<IntegerCode>(symmetric.code);
-  code.min -= static_cast<std::int64_t>(zero_point);
-  code.max -= static_cast<std::int64_t>(zero_point);
-  code.is_signed = true;
-  QUADRANT_TRY(Encoded found, encode(values_, shape_, symmetric, options));
-  const std::size_t width = found.codes.size() / std::max<std::size_t>(values_.size(), 1);
-  const CodeValues values(symmetric.code);
-  for (std::size_t i = 0; i < values_.size(); ++i) {
-    const float stored = values.value_of(code_at(found.codes, i, width)) + zero_point;
-    set_code(found.codes, i, width, static_cast<std::uint32_t>(stored));
-  }
-  found.offsets = encoded.offsets;
-  return found;
 }
 
 void WeightRounder::take_row(Encoded& encoded, const Encoded& other, const CodeGrids& grids,
@@ -489,7 +396,8 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
     outcomes_[i] = {.now = errors[i], .nearest = errors[i].error};
   }
   if (options_.rounding >= Rounding::weighted) {
-    QUADRANT_TRY(const Encoded other, weighted(encoded));
+    QUADRANT_TRY(const Encoded other,
+                 weighted_codes(values_, shape_, format_, moments_, encoded, options_));
     QUADRANT_CHECK(take_better(encoded, other, grids));
     QUADRANT_TRY(grids, CodeGrids::make(format_, shape_, encoded));
   }
@@ -497,7 +405,7 @@ Expected<RoundedWeights> WeightRounder::run(Encoded& encoded) {
   for (std::size_t matrix = 0; has_feedback && matrix < layout_.matrices.size(); ++matrix) {
     load_matrix(matrix);
     if (!(matrix_.unit > 0)) continue;  // there are no inputs
-    load_feedback();
+    matrix_.find_feedback(or_serial(options_.executor));
     for_rows(matrix, [&](const RowRange& rows) { round_rows(rows, encoded, grids); });
   }
   encoded.scales = grids.scales();

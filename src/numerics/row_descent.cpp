@@ -60,6 +60,7 @@ class Descent {
   explicit Descent(RowRounder& rows)
       : rows_(rows),
         n_(rows.matrix.columns),
+        section_(rows.matrix.section),
         units_(units_of(rows.weights, rows.rows)),
         own_(n_),
         kept_(1 - rows.matrix.shrinkage) {
@@ -80,6 +81,13 @@ class Descent {
   bool sweep_row(std::size_t row, std::size_t first, std::size_t end);
   /// Goes through `rows`, and leaves those in which something changed.
   void sweep_codes(std::vector<std::size_t>& rows);
+  /// Columns of a group, by their places in it.
+  struct Run {
+    std::size_t first = 0;
+    std::size_t end = 0;
+  };
+  /// Those of one section together.
+  [[nodiscard]] std::vector<Run> sections_of(std::size_t block) const;
   /// e M of the columns of a group, [rows, columns of the group], for errors e that are in this
   /// group alone.
   [[nodiscard]] std::vector<float> products_within(std::size_t block,
@@ -94,6 +102,7 @@ class Descent {
 
   RowRounder& rows_;
   std::size_t n_ = 0;
+  std::size_t section_ = 0;
   std::vector<double> units_;     ///< of the rows
   std::vector<double> own_;       ///< the diagonal of M
   double kept_ = 1;               ///< of what is off it
@@ -111,22 +120,24 @@ void Descent::find_gradients() {
   }
   std::vector<float> gradients(n_ * rows);
   std::vector<double> products(most_of_product * rows);
-  for (std::size_t first = 0; first < n_; first += most_of_product) {
-    const std::size_t count = std::min(most_of_product, n_ - first);
+  std::size_t end = 0;
+  for (std::size_t first = 0; first < n_; first = end) {
+    const std::size_t start = rows_.matrix.first_of(first);
+    end = std::min(first + most_of_product, rows_.matrix.end_of(first));
     std::ranges::fill(products, 0.0);
-    add_long_product({.a = rows_.matrix.in_units.data() + first * n_,
-                      .a_row = n_,
-                      .b = errors.data(),
+    add_long_product({.a = rows_.matrix.in_units.data() + first * section_,
+                      .a_row = section_,
+                      .b = errors.data() + start * rows,
                       .b_row = rows,
-                      .rows = count,
-                      .inner = n_,
+                      .rows = end - first,
+                      .inner = rows_.matrix.end_of(first) - start,
                       .columns = rows},
                      products.data());
-    for (std::size_t i = 0; i < count; ++i) {
-      const double of_own = rows_.matrix.shrinkage * own_[first + i];
+    for (std::size_t i = first; i < end; ++i) {
+      const double of_own = rows_.matrix.shrinkage * own_[i];
       for (std::size_t row = 0; row < rows; ++row) {
-        const std::size_t at = (first + i) * rows + row;
-        gradients[at] = static_cast<float>(kept_ * products[i * rows + row] +
+        const std::size_t at = i * rows + row;
+        gradients[at] = static_cast<float>(kept_ * products[(i - first) * rows + row] +
                                            of_own * static_cast<double>(errors[at]));
       }
     }
@@ -179,13 +190,13 @@ bool Descent::sweep_row(std::size_t row, std::size_t first, std::size_t end) {
     const auto less = static_cast<float>(-change * kept_);
     kernels::add_product({.a = &less,
                           .a_row = 1,
-                          .b = rows_.matrix.in_units.data() + column * n_,
-                          .b_row = n_,
-                          .out = gradients,
+                          .b = rows_.matrix.in_units.data() + column * section_,
+                          .b_row = section_,
+                          .out = gradients + rows_.matrix.first_of(column),
                           .out_row = n_,
                           .rows = 1,
                           .inner = 1,
-                          .columns = n_});
+                          .columns = rows_.matrix.end_of(column) - rows_.matrix.first_of(column)});
     has_changed = true;
   }
   return has_changed;
@@ -202,29 +213,46 @@ void Descent::sweep_codes(std::vector<std::size_t>& rows) {
   std::erase_if(rows, [&](std::size_t row) { return has_changed[row] == 0; });
 }
 
+std::vector<Descent::Run> Descent::sections_of(std::size_t block) const {
+  const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
+  std::vector<Run> found;
+  for (std::size_t first = 0; first < columns.size();) {
+    std::size_t end = first + 1;
+    while (end < columns.size() && columns[end] < rows_.matrix.end_of(columns[first])) ++end;
+    found.push_back({first, end});
+    first = end;
+  }
+  return found;
+}
+
 std::vector<float> Descent::products_within(std::size_t block,
                                             std::span<const float> errors) const {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
-  const std::size_t size = columns.size();
-  const bool are_neighbours = columns.back() - columns.front() + 1 == size;
-  const float* moments = rows_.matrix.in_units.data() + columns.front() * (n_ + 1);
-  std::vector<float> gathered(are_neighbours ? 0 : size * size);
-  for (std::size_t i = 0; i < gathered.size(); ++i) {
-    gathered[i] = rows_.matrix.in_units[columns[i / size] * n_ + columns[i % size]];
-  }
   std::vector<float> products(errors.size());
-  kernels::add_product({.a = errors.data(),
-                        .a_row = size,
-                        .b = are_neighbours ? moments : gathered.data(),
-                        .b_row = are_neighbours ? n_ : size,
-                        .out = products.data(),
-                        .out_row = size,
-                        .rows = rows_.rows,
-                        .inner = size,
-                        .columns = size});
-  for (std::size_t i = 0; i < size; ++i) {
+  std::vector<float> gathered;
+  for (const auto& [first, end] : sections_of(block)) {
+    const std::size_t size = end - first;
+    const std::size_t begin = columns[first];
+    const bool are_neighbours = columns[end - 1] - begin + 1 == size;
+    const float* const moments = rows_.matrix.in_units.data() + begin * section_ + begin % section_;
+    gathered.resize(are_neighbours ? 0 : size * size);
+    for (std::size_t i = 0; i < gathered.size(); ++i) {
+      const std::size_t column = columns[first + i / size];
+      gathered[i] = rows_.matrix.in_units[column * section_ + columns[first + i % size] % section_];
+    }
+    kernels::add_product({.a = errors.data() + first,
+                          .a_row = columns.size(),
+                          .b = are_neighbours ? moments : gathered.data(),
+                          .b_row = are_neighbours ? section_ : size,
+                          .out = products.data() + first,
+                          .out_row = columns.size(),
+                          .rows = rows_.rows,
+                          .inner = size,
+                          .columns = size});
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
     const double of_own = rows_.matrix.shrinkage * own_[columns[i]];
-    for (std::size_t at = i; at < products.size(); at += size) {
+    for (std::size_t at = i; at < products.size(); at += columns.size()) {
       products[at] = static_cast<float>(kept_ * static_cast<double>(products[at]) +
                                         of_own * static_cast<double>(errors[at]));
     }
@@ -234,19 +262,22 @@ std::vector<float> Descent::products_within(std::size_t block,
 
 void Descent::add_products(std::size_t block, std::span<const float> errors) {
   const std::vector<std::uint32_t>& columns = rows_.blocks.columns[block];
-  for (std::size_t first = 0; first < columns.size();) {
-    std::size_t end = first + 1;  // of neighbours
-    while (end < columns.size() && columns[end] == columns[end - 1] + 1) ++end;
-    kernels::add_product({.a = errors.data() + first,
-                          .a_row = columns.size(),
-                          .b = rows_.matrix.in_units.data() + columns[first] * n_,
-                          .b_row = n_,
-                          .out = gradients_.data(),
-                          .out_row = n_,
-                          .rows = rows_.rows,
-                          .inner = end - first,
-                          .columns = n_});
-    first = end;
+  for (const Run& section : sections_of(block)) {
+    const std::size_t start = rows_.matrix.first_of(columns[section.first]);
+    for (std::size_t first = section.first; first < section.end;) {
+      std::size_t end = first + 1;  // of neighbours
+      while (end < section.end && columns[end] == columns[end - 1] + 1) ++end;
+      kernels::add_product({.a = errors.data() + first,
+                            .a_row = columns.size(),
+                            .b = rows_.matrix.in_units.data() + columns[first] * section_,
+                            .b_row = section_,
+                            .out = gradients_.data() + start,
+                            .out_row = n_,
+                            .rows = rows_.rows,
+                            .inner = end - first,
+                            .columns = rows_.matrix.end_of(start) - start});
+      first = end;
+    }
   }
 }
 

@@ -35,13 +35,15 @@ class Feedback {
 
   FedBack run() {
     const RoundedMatrix& matrix = rows_.matrix;
-    for (std::size_t first = 0; first < matrix.columns; first += columns_that_hear) {
-      const std::size_t end = std::min(first + columns_that_hear, matrix.columns);
+    std::size_t end = 0;
+    for (std::size_t first = 0; first < matrix.columns; first = end) {
+      end = std::min(first + columns_that_hear, matrix.end_of(first));
       std::ranges::fill(made_up_, 0.0);
-      hear({first, end}, {0, first});
+      hear({first, end}, {matrix.first_of(first), first}, made_up_);
       for (std::size_t place = first; place < end; ++place) {
-        hear({place, place + 1}, {first, place});
-        round(place, std::span(made_up_).subspan((place - first) * rows_.rows, rows_.rows));
+        const auto own = std::span(made_up_).subspan((place - first) * rows_.rows, rows_.rows);
+        hear({place, place + 1}, {first, place}, own);
+        round(place, own);
       }
     }
     found_.errors = rows_.measured(std::move(found_.errors), matrix.damping, found_.codes.reals);
@@ -49,24 +51,25 @@ class Feedback {
   }
 
  private:
-  // Places in the order in which columns are rounded.
+  // Places, of one section, in the order in which columns are rounded.
   struct Places {
     std::size_t first = 0;
     std::size_t end = 0;
   };
 
   // Adds what some columns make up for of the errors of others before.
-  void hear(const Places& some, const Places& before) {
-    const std::size_t n = rows_.matrix.columns;
+  void hear(const Places& some, const Places& before, std::span<double> made_up) {
+    const std::size_t section = rows_.matrix.section;
     const std::size_t rows = rows_.rows;
-    add_long_product({.a = rows_.matrix.feedback.data() + some.first * n + before.first,
-                      .a_row = n,
-                      .b = errors_.data() + before.first * rows,
-                      .b_row = rows,
-                      .rows = some.end - some.first,
-                      .inner = before.end - before.first,
-                      .columns = rows},
-                     made_up_.data() + some.first % columns_that_hear * rows);
+    add_long_product(
+        {.a = rows_.matrix.feedback.data() + some.first * section + before.first % section,
+         .a_row = section,
+         .b = errors_.data() + before.first * rows,
+         .b_row = rows,
+         .rows = some.end - some.first,
+         .inner = before.end - before.first,
+         .columns = rows},
+        made_up.data());
   }
   // Takes the nearest to `wanted_`.
   void choose(std::size_t column) {

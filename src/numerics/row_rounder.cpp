@@ -16,15 +16,18 @@ std::vector<double> RowRounder::errors(std::span<const float> reals) const {
   std::vector<double> difference(n * rows);
   for (std::size_t i = 0; i < difference.size(); ++i) difference[i] = error(i, reals);
   std::vector<double> products(n * rows);
-  kernels::add_product({.a = matrix.moments.data(),
-                        .a_row = n,
-                        .b = difference.data(),
-                        .b_row = rows,
-                        .out = products.data(),
-                        .out_row = rows,
-                        .rows = n,
-                        .inner = n,
-                        .columns = rows});
+  for (std::size_t first = 0; first < n; first = matrix.end_of(first)) {
+    const std::size_t size = matrix.end_of(first) - first;
+    kernels::add_product({.a = matrix.moments.data() + first * matrix.section,
+                          .a_row = matrix.section,
+                          .b = difference.data() + first * rows,
+                          .b_row = rows,
+                          .out = products.data() + first * rows,
+                          .out_row = rows,
+                          .rows = size,
+                          .inner = size,
+                          .columns = rows});
+  }
   std::vector<double> sums(rows);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t row = 0; row < rows; ++row) {

@@ -7,27 +7,9 @@
 #include <vector>
 
 #include "numerics/code_grid.hpp"
+#include "numerics/rounded_matrix.hpp"
 
 namespace quadrant::inline v0 {
-
-/// What all rows of a matrix have in common.
-struct RoundedMatrix {
-  std::size_t columns = 0;
-  std::vector<double> moments;     ///< E[x x^T] as measured; M, the estimate, is that with
-  double shrinkage = 0;            ///< this part of what is off the diagonal taken away
-  double unit = 0;                 ///< mean of the diagonal; 0: there are no inputs
-  std::vector<float> in_units;     ///< `moments` in units of that, in single precision
-  double damping = 0;              ///< what M has more on its diagonal where errors are fed back
-  std::vector<std::size_t> order;  ///< of columns there, the first is rounded first
-  /// How columns make up for errors of those before, [columns, columns] in that order: what is
-  /// below the diagonal. Empty: there is no feedback.
-  std::vector<float> feedback;
-  std::vector<double> pivots;  ///< how what is left of the error of a column counts, squared
-
-  [[nodiscard]] double moment(std::size_t column) const noexcept {
-    return moments[column * columns + column];
-  }
-};
 
 /// The groups of a row, which are where those of all rows of the matrix are.
 struct RowBlocks {

@@ -12,7 +12,7 @@
 #include "numerics/cholesky.hpp"
 #include "numerics/kernels/matrix_product.hpp"
 #include "quadrant/support/executor.hpp"
-#include "support/merge_left.hpp"
+#include "quadrant/support/files.hpp"
 #include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
@@ -24,23 +24,42 @@ constexpr std::size_t tile = 64;
 
 constexpr std::size_t row_of_triangle(std::size_t row) noexcept { return row * (row + 1) / 2; }
 
-// x^T x of inputs [count, n]; rows of the triangle tile by tile.
-void add_products(std::span<const double> x, std::size_t n, std::span<std::int64_t> triangle) {
-  const std::size_t count = x.size() / n;
-  std::vector<double> across(tile * count);  // columns side by side
+// Where the sums of a column with those of its block begin, the first of these first; of n columns,
+// how many sums there are.
+constexpr std::size_t sums_before(std::size_t column, std::size_t block) noexcept {
+  return column / block * row_of_triangle(block) + row_of_triangle(column % block);
+}
+
+std::size_t clamped(std::size_t block, const WeightMatrices& layout) {
+  return std::clamp<std::size_t>(block, 1, std::max<std::size_t>(layout.columns.size(), 1));
+}
+
+/// Some columns of inputs [count, n].
+struct Columns {
+  std::span<const double> x;
+  std::size_t n = 0;
+  std::size_t first = 0;
+  std::size_t size = 0;
+};
+
+// x^T x of a block; rows of the triangle tile by tile.
+void add_products(const Columns& of, std::span<std::int64_t> triangle) {
+  const std::size_t count = of.x.size() / of.n;
+  const double* const x = of.x.data() + of.first;
+  std::vector<double> across(std::min(tile, of.size) * count);  // columns side by side
   std::array<double, tile * tile> products{};
-  for (std::size_t top = 0; top < n; top += tile) {
-    const std::size_t rows = std::min(tile, n - top);
+  for (std::size_t top = 0; top < of.size; top += tile) {
+    const std::size_t rows = std::min(tile, of.size - top);
     for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t r = 0; r < rows; ++r) across[r * count + i] = x[i * n + top + r];
+      for (std::size_t r = 0; r < rows; ++r) across[r * count + i] = x[i * of.n + top + r];
     }
     for (std::size_t left = 0; left <= top; left += tile) {
-      const std::size_t columns = std::min(tile, n - left);
-      products.fill(0);
+      const std::size_t columns = std::min(tile, of.size - left);
+      std::fill_n(products.begin(), rows * tile, 0.0);
       kernels::add_product({.a = across.data(),
                             .a_row = count,
-                            .b = x.data() + left,
-                            .b_row = n,
+                            .b = x + left,
+                            .b_row = of.n,
                             .out = products.data(),
                             .out_row = tile,
                             .rows = rows,
@@ -59,17 +78,21 @@ void add_products(std::span<const double> x, std::size_t n, std::span<std::int64
 
 }  // namespace
 
-SecondMoments::SecondMoments(WeightMatrices layout, std::vector<double> steps)
+SecondMoments::SecondMoments(WeightMatrices layout, std::vector<double> steps, std::size_t block)
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
+      block_(clamped(block, layout_)),
       counts_(layout_.matrices.size()),
-      sums_(layout_.matrices.size() * row_of_triangle(layout_.columns.size())) {
+      sums_(layout_.matrices.size() * sums_before(layout_.columns.size(), block_)) {
   steps_.resize(layout_.matrices.size() * layout_.columns.size());
 }
 
-std::uint64_t SecondMoments::bytes_of(const WeightMatrices& layout) noexcept {
+std::uint64_t SecondMoments::bytes_of(const WeightMatrices& layout, std::size_t block) noexcept {
   const std::uint64_t columns = layout.columns.size();
-  const std::uint64_t sums = saturating_multiply(columns, columns + 1) / 2;
+  const std::uint64_t own = clamped(block, layout);
+  const auto triangle = [](std::uint64_t n) { return saturating_multiply(n, n + 1) / 2; };
+  const std::uint64_t sums =
+      saturating_add(saturating_multiply(columns / own, triangle(own)), triangle(columns % own));
   return saturating_multiply(saturating_multiply(sums, layout.matrices.size()),
                              sizeof(std::int64_t));
 }
@@ -84,12 +107,12 @@ void SecondMoments::divide_inputs(std::span<const double> factors) {
 }
 
 std::span<std::int64_t> SecondMoments::triangle(std::size_t matrix) noexcept {
-  const std::size_t size = row_of_triangle(width());
+  const std::size_t size = sums_before(width(), block_);
   return std::span(sums_).subspan(matrix * size, size);
 }
 
 std::span<const std::int64_t> SecondMoments::triangle(std::size_t matrix) const noexcept {
-  const std::size_t size = row_of_triangle(width());
+  const std::size_t size = sums_before(width(), block_);
   return std::span(sums_).subspan(matrix * size, size);
 }
 
@@ -107,7 +130,10 @@ Expected<void> SecondMoments::add(std::size_t matrix, std::span<const double> in
   counts_[matrix] += static_cast<std::int64_t>(count);
   for (std::size_t from = 0; from < count; from += inputs_at_once) {
     const std::size_t size = std::min(inputs_at_once, count - from);
-    add_products(inputs.subspan(from * n, size * n), n, triangle(matrix));
+    for (std::size_t first = 0; first < n; first += block_) {
+      add_products({inputs.subspan(from * n, size * n), n, first, std::min(block_, n - first)},
+                   triangle(matrix).subspan(sums_before(first, block_)));
+    }
   }
   return {};
 }
@@ -116,16 +142,17 @@ namespace {
 
 // A sum of products of two columns is bounded by those of their squares (Cauchy and Schwarz); these
 // bounds are not exact in double, so they leave some room.
-bool are_sums(std::span<const std::int64_t> triangle, std::size_t n, std::int64_t count) {
+bool are_sums(std::span<const std::int64_t> sums, std::size_t n, std::size_t block,
+              std::int64_t count) {
   constexpr double most = SecondMoments::most_steps * SecondMoments::most_steps;
   constexpr double slack = 1 + 1e-12;
   const auto square = [&](std::size_t i) {
-    return static_cast<double>(triangle[row_of_triangle(i) + i]);
+    return static_cast<double>(sums[sums_before(i, block) + i % block]);
   };
   for (std::size_t i = 0; i < n; ++i) {
     if (square(i) < 0 || square(i) > most * static_cast<double>(count)) return false;
-    for (std::size_t j = 0; j < i; ++j) {
-      const auto product = static_cast<double>(triangle[row_of_triangle(i) + j]);
+    for (std::size_t j = i - i % block; j < i; ++j) {
+      const auto product = static_cast<double>(sums[sums_before(i, block) + j % block]);
       if (product * product > square(i) * square(j) * slack) return false;
     }
   }
@@ -141,23 +168,28 @@ bool SecondMoments::is_step(double step) noexcept {
 
 Expected<SecondMoments> SecondMoments::from_sums(WeightMatrices layout, std::vector<double> steps,
                                                  std::vector<std::int64_t> counts,
-                                                 std::vector<std::int64_t> sums) {
+                                                 std::vector<std::int64_t> sums,
+                                                 std::size_t block) {
   const std::size_t matrices = layout.matrices.size();
   const std::size_t n = layout.columns.size();
+  block = clamped(block, layout);
   if (steps.size() != matrices * n || counts.size() != matrices ||
-      sums.size() != matrices * row_of_triangle(n)) {
+      sums.size() != matrices * sums_before(n, block)) {
     return fail(ErrorCode::invalid_model, "there are not as many sums as the layout says");
   }
   if (!std::ranges::all_of(steps, is_step)) {
     return fail(ErrorCode::invalid_model, "a step of the grid is negative, or beyond all numbers");
   }
-  SecondMoments made(std::move(layout), std::move(steps));
+  // Without sums, which are there.
+  SecondMoments made({.matrices = {}, .rows = {}, .columns = layout.columns}, {}, block);
+  made.layout_ = std::move(layout);
+  made.steps_ = std::move(steps);
   made.counts_ = std::move(counts);
   made.sums_ = std::move(sums);
   for (std::size_t matrix = 0; matrix < matrices; ++matrix) {
     const std::int64_t count = made.counts_[matrix];
     const SecondMoments& seen = made;
-    if (count < 0 || count > largest_count || !are_sums(seen.triangle(matrix), n, count)) {
+    if (count < 0 || count > largest_count || !are_sums(seen.triangle(matrix), n, block, count)) {
       return fail(ErrorCode::invalid_model,
                   fmt::format("no {} inputs have the sums of matrix {}", count, matrix));
     }
@@ -166,8 +198,9 @@ Expected<SecondMoments> SecondMoments::from_sums(WeightMatrices layout, std::vec
 }
 
 Expected<void> SecondMoments::check_merge(const SecondMoments& other) const {
-  if (layout_ != other.layout_ || steps_ != other.steps_) {
-    return fail(ErrorCode::usage, "moments that were counted on another grid cannot be added");
+  if (layout_ != other.layout_ || steps_ != other.steps_ || block_ != other.block_) {
+    return fail(ErrorCode::usage,
+                "moments that were counted on another grid, or in other blocks, cannot be added");
   }
   for (std::size_t matrix = 0; matrix < counts_.size(); ++matrix) {
     if (counts_[matrix] + other.counts_[matrix] <= largest_count) continue;
@@ -184,36 +217,31 @@ Expected<void> SecondMoments::merge(const SecondMoments& other) {
   return {};
 }
 
-Expected<void> SecondMomentsTable::merge(const SecondMomentsTable& other) {
-  for (const auto& [name, moments] : other.weights) {
-    const SecondMoments* const own = find(name);
-    if (own == nullptr) continue;
-    auto checked = own->check_merge(moments);
-    if (checked) continue;
-    checked.error().place.tensor = name;
-    return checked;
-  }
-  if (model.empty()) model = other.model;
-  if (model_hash == 0) model_hash = other.model_hash;
-  samples = saturating_add(samples, other.samples);
-  merge_left(left, other.left);
-  for (const auto& [name, moments] : other.weights) {
-    const auto [place, is_new] = weights.try_emplace(name, moments);
-    if (!is_new) QUADRANT_CHECK(place->second.merge(moments));
-  }
-  for (const LeftAlone& each : left) weights.erase(each.name);
+Expected<void> SecondMoments::put_away(std::shared_ptr<ScratchFile> file) {
+  QUADRANT_TRY(place_, file->append(std::as_bytes(std::span(sums_))));
+  file_ = std::move(file);
+  sums_ = {};
   return {};
+}
+
+Expected<SecondMoments> SecondMoments::brought_back() const {
+  SecondMoments made = *this;
+  if (file_ == nullptr) return made;
+  made.sums_.resize(counts_.size() * sums_before(width(), block_));
+  QUADRANT_CHECK(file_->read(place_, std::as_writable_bytes(std::span(made.sums_))));
+  made.file_ = nullptr;
+  return made;
 }
 
 namespace {
 
-// Copies what is below the diagonal to above it, squares that the cache holds at a time.
-void mirror_lower(std::span<double> matrix, std::size_t n) {
+// Copies what is below the diagonal of a block to above it, squares that the cache holds at a time.
+void mirror_lower(std::span<double> matrix, std::size_t n, std::size_t row) {
   constexpr std::size_t side = 16;
   for (std::size_t top = 0; top < n; top += side) {
     for (std::size_t j = 0; j < std::min(top + side, n); ++j) {
       for (std::size_t i = std::max(top, j + 1); i < std::min(top + side, n); ++i) {
-        matrix[j * n + i] = matrix[i * n + j];
+        matrix[j * row + i] = matrix[i * row + j];
       }
     }
   }
@@ -221,21 +249,37 @@ void mirror_lower(std::span<double> matrix, std::size_t n) {
 
 }  // namespace
 
-std::vector<double> SecondMoments::mean(std::size_t matrix) const {
+std::vector<double> SecondMoments::block_means(std::size_t matrix) const {
   const std::size_t n = width();
-  std::vector<double> result(n * n);
+  std::vector<double> result(n * block_);
   if (counts_[matrix] == 0) return result;
   const auto sums = triangle(matrix);
   const auto step = steps(matrix);
   const auto count = static_cast<double>(counts_[matrix]);
   for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      const double mean =
-          static_cast<double>(sums[row_of_triangle(i) + j]) * (step[i] * step[j]) / count;
-      result[i * n + j] = mean;
+    const std::size_t first = i - i % block_;
+    const auto own = sums.subspan(sums_before(i, block_), i - first + 1);
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      result[i * block_ + j] = static_cast<double>(own[j]) * (step[i] * step[first + j]) / count;
     }
   }
-  mirror_lower(result, n);
+  for (std::size_t first = 0; first < n; first += block_) {
+    mirror_lower(std::span(result).subspan(first * block_), std::min(block_, n - first), block_);
+  }
+  return result;
+}
+
+std::vector<double> SecondMoments::mean(std::size_t matrix) const {
+  std::vector<double> blocks = block_means(matrix);
+  const std::size_t n = width();
+  if (block_ == n) return blocks;
+  std::vector<double> result(n * n);
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t first = i - i % block_;
+    for (std::size_t j = first; j < std::min(first + block_, n); ++j) {
+      result[i * n + j] = blocks[i * block_ + j - first];
+    }
+  }
   return result;
 }
 
@@ -261,7 +305,7 @@ std::vector<float> SecondMoments::relative_diagonal(std::size_t elements) const 
   for (std::size_t m = 0; m < counts_.size(); ++m) {
     const auto count = static_cast<double>(std::max<std::int64_t>(counts_[m], 1));
     for (std::size_t c = 0; c < n; ++c) {
-      const auto sum = static_cast<double>(triangle(m)[row_of_triangle(c) + c]);
+      const auto sum = static_cast<double>(triangle(m)[sums_before(c, block_) + c % block_]);
       means[m * n + c] = sum * steps(m)[c] * steps(m)[c] / count;
     }
   }

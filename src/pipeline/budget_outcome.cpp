@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "report/form_counter.hpp"
@@ -27,6 +28,13 @@ std::string print_unused(const BudgetOutcome& outcome) {
                      ? "; no single change that would be better fits into it"
                      : fmt::format("; {} would fit and lower no error",
                                    counted(outcome.refused_upgrades, "single change")));
+}
+
+std::string print_judged(const BudgetDecision& decided) {
+  const std::optional<double>& judged = decided.outcome.judged;
+  if (!judged) return {};
+  return fmt::format(", {} on {} that nothing was fitted on", print_decibels(*judged),
+                     counted(decided.subject->held_back(), "sample"));
 }
 
 // Decibels over bytes, a star for each point.
@@ -77,10 +85,10 @@ std::string to_string(const BudgetDecision& decided) {
   text += outcome.plan.values.empty()
               ? std::string("  nothing is quantized: every weight stays in float\n")
               : fmt::format("  forms: {}\n", printable(to_string(forms(outcome.options))));
-  if (decided.subject->has_data()) {
-    text += fmt::format("  outputs: {} measured, {} predicted\n",
+  if (decided.subject->errors() == BudgetErrors::of_outputs) {
+    text += fmt::format("  outputs: {} measured, {} predicted{}\n",
                         print_decibels(outcome.figures.output_error),
-                        print_decibels(outcome.predicted));
+                        print_decibels(outcome.predicted), print_judged(decided));
   }
   text += fmt::format("  weights: {} at least\n", print_decibels(outcome.figures.worst_weight));
   if (outcome.bound && outcome.predicted > 0 && *outcome.bound > 0) {
@@ -108,6 +116,7 @@ Json to_json(const BudgetDecision& decided) {
           {"refused_upgrades", outcome.refused_upgrades},
           {"predicted_error", outcome.predicted},
           {"bound", or_null(outcome.bound)},
+          {"judged_error", or_null(outcome.judged)},
           {"output_error", outcome.figures.output_error},
           {"weight_error", outcome.figures.weight_error},
           {"worst_weight", outcome.figures.worst_weight},
@@ -147,15 +156,26 @@ std::vector<FrontierPoint> frontier_points(std::span<const BudgetItem> items,
   return shown;
 }
 
-std::string frontier_note(bool at_outputs) {
+std::string frontier_note(BudgetErrors errors) {
+  const auto of = [errors]() -> std::string_view {
+    switch (errors) {
+      case BudgetErrors::of_outputs:
+        return "at the output that has most";
+      case BudgetErrors::assumed:
+        return "(half at the output that has most, on assumed inputs, half of the weights)";
+      case BudgetErrors::of_weights:
+        break;
+    }
+    return "of the weights";
+  };
   return fmt::format(
       "The best choice for each price of a byte.\nSizes and errors are predicted: what each weight "
       "takes by itself, and its noise over signal {}, added up.",
-      at_outputs ? "at the output that has most" : "of the weights");
+      of());
 }
 
 std::string print_frontier(const BudgetStudy& study, std::span<const BudgetPoint> points,
-                           bool at_outputs) {
+                           BudgetErrors errors) {
   using enum Table::Align;
   Table table({{"file", right}, {"bits", right}, {"error", right}, {"SQNR", right}, {"change"}});
   for (const BudgetPoint& point : points) {
@@ -165,8 +185,8 @@ std::string print_frontier(const BudgetStudy& study, std::span<const BudgetPoint
   const std::string first = points.empty()
                                 ? std::string()
                                 : to_string(FormCounter(study.items())(points.front().options));
-  return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(at_outputs),
-                     printable(first), table.print(), plot(points));
+  return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(errors), printable(first),
+                     table.print(), plot(points));
 }
 
 Json frontier_json(const BudgetStudy& study, std::span<const BudgetPoint> points) {
@@ -194,7 +214,7 @@ void add_frontier(HtmlReport& report, const BudgetDecision& decided) {
   const BudgetStudy& study = subject->study();
   report.frontier = frontier_points(study.items(), study.frontier(), &outcome);
   report.frontier_note =
-      fmt::format("{}\n{}", frontier_note(subject->has_data()), to_string(decided));
+      fmt::format("{}\n{}", frontier_note(subject->errors()), to_string(decided));
 }
 
 }  // namespace quadrant::inline v0

@@ -3,19 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "calibration/layer_weights.hpp"
 #include "pipeline/checkpoint.hpp"
 #include "pipeline/sample_parts.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/recipe/documents.hpp"
+#include "quadrant/support/files.hpp"
 #include "quadrant/support/ranks.hpp"
 #include "support/content_hash.hpp"
+#include "support/merge_left.hpp"
+#include "support/saturating.hpp"
+#include "support/shared_room.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -58,23 +67,21 @@ Expected<void> merge_into(Table& table, const Table& other) {
 // That of all ranks.
 template <class Table>
 Expected<Table> over_ranks(Expected<Table> own, Ranks& ranks) {
-  // Tables may be as large as all else: a text goes when it is a table, a table when it is a text.
-  const auto merge = [](std::string mine, std::string theirs) -> Expected<std::string> {
-    QUADRANT_TRY(Table table, parse<Table>(std::exchange(mine, {})));
-    QUADRANT_TRY(Table other, parse<Table>(std::exchange(theirs, {})));
-    QUADRANT_CHECK(merge_into(table, other));
-    other = Table();
-    return print(table);
+  // Tables may be as large as all else: a text goes when it is a table, and a table when it is a
+  // text, but for that of all, which the first rank has already.
+  const auto add = [&](std::string theirs) -> Expected<void> {
+    QUADRANT_TRY(const Table other, parse<Table>(std::exchange(theirs, {})));
+    return merge_into(*own, other);
   };
-  auto text = own.map([](const Table& table) { return print(table); });
-  own = Table();
-  QUADRANT_TRY(const std::string all, ranks.combine(std::move(text), merge));
+  const auto print_own = [&] {
+    std::string text = print(*own);
+    if (!ranks.is_first()) own = Table();
+    return text;
+  };
+  QUADRANT_TRY(const std::string all, ranks.combine(own.map([](const Table&) {}), add, print_own));
+  if (ranks.is_first()) return own;
   return parse<Table>(all);
 }
-
-constexpr const char* name_of(const StatisticsTable& /*of*/) { return "statistics"; }
-constexpr const char* name_of(const MomentsGrid& /*of*/) { return "grid"; }
-constexpr const char* name_of(const SecondMomentsTable& /*of*/) { return "moments"; }
 
 // What `run` makes of all samples, or of this rank's, and then of all ranks'. `may_be_none`: of
 // samples that are a part.
@@ -97,10 +104,11 @@ PartOfSamples next_of(const DataSet& samples, std::size_t first, std::size_t mos
   return {samples, std::move(chosen)};
 }
 
-// What `run` makes of the samples of `what`, of some after the other where a checkpoint is kept.
+// What `run` makes of the samples of `what`, of some after the other where a checkpoint is kept,
+// under this name.
 template <class Table, class Run>
 Expected<Table> gather(const Gathering& what, const RunContext& context, Checkpoint& checkpoint,
-                       Run run) {
+                       const std::string& name, Run run) {
   const std::unique_ptr<DataSet> part = part_of(what.samples, what.part);
   const bool may_be_none = what.part.count > 1;
   if (!checkpoint.is_kept() || part->size() == 0) {
@@ -108,7 +116,6 @@ Expected<Table> gather(const Gathering& what, const RunContext& context, Checkpo
   }
   Table table;
   std::size_t done = 0;
-  const std::string name = name_of(table);
   if (const Checkpoint::Table* const saved = checkpoint.find(name)) {
     QUADRANT_TRY(table, in_file(parse<Table>(saved->contents), checkpoint.options().path));
     done = std::min<std::uint64_t>(saved->samples, part->size());
@@ -145,13 +152,115 @@ Expected<Checkpoint> open_checkpoint(const Gathering& what, const RunContext& co
   return made;
 }
 
+/// What second moments may take.
+struct MomentsRoom {
+  std::uint64_t at_a_time = std::uint64_t{4} << 30U;  ///< sums of all layers, and their probes
+  std::uint64_t of_weight = at_a_time;                ///< sums of one
+};
+
+MomentsRoom room_of(const RunContext& context) {
+  const std::uint64_t memory = context.moments_memory;
+  return memory == 0 ? MomentsRoom() : MomentsRoom{memory / 2, memory / 16};
+}
+
 Expected<MomentsGrid> gather_grid(const Gathering& what, const RunContext& context,
                                   Checkpoint& checkpoint) {
-  return gather<MomentsGrid>(what, context, checkpoint, [&](const DataSet& samples) {
+  return gather<MomentsGrid>(what, context, checkpoint, "grid", [&](const DataSet& samples) {
     return find_moments_grid(what.graph, what.runtime, samples,
-                             {.executor = context.executor, .sink = context.sink});
+                             {.most_bytes = saturated<std::uint64_t>,
+                              .most_bytes_of_weight = room_of(context).of_weight,
+                              .block = what.block,
+                              .executor = context.executor,
+                              .sink = context.sink});
   });
 }
+
+// Weights whose moments find room at the same time, in the order of the layers.
+using Names = std::set<std::string, std::less<>>;
+std::vector<Names> groups_of(const Graph& graph, const MomentsGrid& grid, std::uint64_t most) {
+  std::vector<LeftAlone> left;
+  std::vector<std::string> order;
+  std::map<std::string, std::uint64_t, std::less<>> bytes;
+  for (const LayerWeight& weight : layer_weights(graph, left)) {
+    const std::string name(graph.value_name({weight.constant}));
+    const auto [own, is_new] = bytes.try_emplace(name, 0);
+    if (is_new) order.push_back(name);
+    const auto found = grid.weights.find(name);
+    if (found == grid.weights.end()) continue;
+    const std::uint64_t sums = SecondMoments::bytes_of(found->second.layout, found->second.block);
+    own->second = saturating_add(
+        own->second,
+        saturating_add(is_new ? sums : 0, weight.is_convolution ? bytes_of_probe(weight) : 0));
+  }
+  std::vector<Names> groups(1);
+  std::uint64_t used = 0;
+  for (const std::string& name : order) {
+    const std::uint64_t more = bytes.at(name);
+    if (used != 0 && saturating_add(used, more) > most) {
+      groups.emplace_back();
+      used = 0;
+    }
+    used = saturating_add(used, more);
+    groups.back().insert(name);
+  }
+  return groups;
+}
+
+// The sums of all layers, those of some after the others.
+class MomentsGatherer {
+ public:
+  MomentsGatherer(const Gathering& what, const MomentsGrid& grid, const RunContext& context,
+                  Checkpoint& checkpoint)
+      : what_(what), grid_(grid), context_(context), checkpoint_(checkpoint) {}
+
+  Expected<SecondMomentsTable> run() {
+    const std::vector<Names> groups = groups_of(what_.graph, grid_, room_of(context_).at_a_time);
+    const bool puts_away = groups.size() > 1 || context_.moments_memory != 0;
+    std::shared_ptr<ScratchFile> file;
+    if (puts_away && !context_.scratch.empty()) {
+      QUADRANT_TRY(file, ScratchFile::create(context_.scratch));
+    }
+    if (groups.size() > 1) {
+      context_.note(
+          fmt::format("the sums of all layers find no room at the same time: the samples "
+                      "run {} times for them",
+                      groups.size()));
+    }
+    SecondMomentsTable all;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const std::string name = i == 0 ? "moments" : fmt::format("moments, run {}", i + 1);
+      QUADRANT_TRY(SecondMomentsTable some, gather_group(groups[i], name));
+      for (auto& [weight, moments] : some.weights) {
+        if (file != nullptr) QUADRANT_CHECK(moments.put_away(file));
+      }
+      all.weights.merge(some.weights);
+      merge_left(all.left, some.left);
+      all.samples = some.samples;
+    }
+    if (context_.moments_memory != 0) {
+      all.room = std::make_shared<SharedRoom>(context_.moments_memory / 2);
+    }
+    return all;
+  }
+
+ private:
+  Expected<SecondMomentsTable> gather_group(const Names& group, const std::string& name) {
+    return gather<SecondMomentsTable>(
+        what_, context_, checkpoint_, name, [&](const DataSet& samples) {
+          return collect_second_moments(what_.graph, what_.runtime, samples,
+                                        {.most_bytes = saturated<std::uint64_t>,
+                                         .only = &group,
+                                         .executor = context_.executor,
+                                         .sink = context_.sink,
+                                         .grid = &grid_});
+        });
+  }
+
+  const Gathering& what_;
+  const MomentsGrid& grid_;
+  const RunContext& context_;
+  Checkpoint& checkpoint_;
+};
 
 // What statistics are asked for, in short.
 std::string describe(const Graph& graph, const CalibrateOptions& options) {
@@ -161,6 +270,12 @@ std::string describe(const Graph& graph, const CalibrateOptions& options) {
                         each.channel_axis ? fmt::to_string(*each.channel_axis) : "-");
   }
   return fact_of(text);
+}
+
+// What of them depends on the call.
+std::pair<std::string, std::string> how_moments(const Gathering& what, const RunContext& context) {
+  return {"the blocks and the memory of moments",
+          fmt::format("{}, {}", what.block, context.moments_memory)};
 }
 
 }  // namespace
@@ -176,14 +291,16 @@ Expected<StatisticsTable> gather_statistics(const Gathering& what, CalibrateOpti
                open_checkpoint(what, context,
                                {{"what is gathered", "statistics"},
                                 {"the values", describe(what.graph, options)}}));
-  return gather<StatisticsTable>(what, context, checkpoint, [&](const DataSet& samples) {
-    return calibrate(what.graph, what.runtime, samples, options);
-  });
+  return gather<StatisticsTable>(what, context, checkpoint, "statistics",
+                                 [&](const DataSet& samples) {
+                                   return calibrate(what.graph, what.runtime, samples, options);
+                                 });
 }
 
 Expected<MomentsGrid> gather_moments_grid(const Gathering& what, const RunContext& context) {
-  QUADRANT_TRY(Checkpoint checkpoint,
-               open_checkpoint(what, context, {{"what is gathered", "grids"}}));
+  QUADRANT_TRY(
+      Checkpoint checkpoint,
+      open_checkpoint(what, context, {{"what is gathered", "grids"}, how_moments(what, context)}));
   return gather_grid(what, context, checkpoint);
 }
 
@@ -193,17 +310,14 @@ Expected<SecondMomentsTable> gather_moments(const Gathering& what, const Moments
       Checkpoint checkpoint,
       open_checkpoint(what, context,
                       {{"what is gathered", "moments"},
-                       {"the grid", grid == nullptr ? "its own" : fact_of(print_moments(*grid))}}));
+                       {"the grid", grid == nullptr ? "its own" : fact_of(print_moments(*grid))},
+                       how_moments(what, context)}));
   MomentsGrid found;
   if (grid == nullptr) {
     QUADRANT_TRY(found, gather_grid(what, context, checkpoint));
     grid = &found;
   }
-  return gather<SecondMomentsTable>(what, context, checkpoint, [&](const DataSet& samples) {
-    return collect_second_moments(
-        what.graph, what.runtime, samples,
-        {.executor = context.executor, .sink = context.sink, .grid = grid});
-  });
+  return MomentsGatherer(what, *grid, context, checkpoint).run();
 }
 
 }  // namespace quadrant::inline v0

@@ -11,6 +11,7 @@
 
 #include "numerics/reals.hpp"
 #include "pipeline/migration_search.hpp"
+#include "pipeline/optimizations.hpp"
 #include "pipeline/weights_of_codes.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/runtime/interpreter.hpp"
@@ -56,14 +57,7 @@ Expected<void> migrate_by(Graph& graph, SecondMomentsTable& moments,
   QUADRANT_CHECK(migrate(graph, migrations));
   context.note(fmt::format("migrate: factors of {} moved into weights, of {} that could have some",
                            counted(migrations.size(), "value"), found.sites.size()));
-  constexpr std::size_t most = 5;
-  for (std::size_t i = 0; i < std::min(most, found.left.size()); ++i) {
-    context.note("migrate: it keeps its channels: " + found.left[i].reason,
-                 {.tensor = found.left[i].name});
-  }
-  if (found.left.size() > most) {
-    context.note(fmt::format("migrate: {} more", found.left.size() - most));
-  }
+  tell("migrate: it keeps its channels", found.left, context);
   return {};
 }
 

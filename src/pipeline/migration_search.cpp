@@ -58,7 +58,7 @@ double error_of(const MatrixErrors& errors, std::span<const double> moments, Exe
         rows_of_part[c * count + row] = static_cast<float>(element(first + row, c) / largest);
       }
     }
-    for (const double each : quadratic_forms(scaled, rows_of_part, count)) sums[part] += each;
+    for (const double each : quadratic_forms(scaled, n, rows_of_part, count)) sums[part] += each;
   });
   double sum = 0;
   for (const double each : sums) sum += each;
@@ -148,17 +148,17 @@ class FactorSearch {
     const auto channels = static_cast<std::size_t>(site.channels);
     Sizes sizes{std::vector<double>(channels), std::vector<double>(channels)};
     for (const std::string& name : site.weights) {
-      const SecondMoments& moments = *question_.moments.find(name);
-      const WeightMatrices& layout = moments.layout();
+      QUADRANT_TRY(const auto moments, question_.moments.load(name));
+      const WeightMatrices& layout = moments->layout();
       const std::size_t n = layout.columns.size();
       const std::size_t taps = n * layout.matrices.size() / channels;
       QUADRANT_TRY(const std::vector<double> weight,
                    read_reals(constant_of(question_.graph, name)));
       for (std::size_t matrix = 0; matrix < layout.matrices.size(); ++matrix) {
-        const std::vector<double> mean = moments.mean(matrix);
+        const std::vector<double> mean = moments->mean(matrix);
         for (std::size_t c = 0; c < n; ++c) {
           const std::size_t channel = (matrix * n + c) / taps;
-          const double reach = moments.steps(matrix)[c] * SecondMoments::most_steps;
+          const double reach = moments->steps(matrix)[c] * SecondMoments::most_steps;
           double& input = sizes.inputs[channel];
           input =
               std::max(input, question_.activation_steps > 0 ? reach : std::sqrt(mean[c * n + c]));
@@ -198,8 +198,8 @@ class FactorSearch {
                                          const Migration& migration) const {
     SerialExecutor serial;
     Executor& executor = question_.executor != nullptr ? *question_.executor : serial;
-    const SecondMoments& moments = *question_.moments.find(name);
-    const WeightMatrices& layout = moments.layout();
+    QUADRANT_TRY(const auto moments, question_.moments.load(name));
+    const WeightMatrices& layout = moments->layout();
     const std::size_t n = layout.columns.size();
     const std::size_t taps = n * layout.matrices.size() / migration.factors.size();
     QUADRANT_TRY(const std::vector<double> weight, read_reals(constant_of(multiplied, name)));
@@ -215,13 +215,13 @@ class FactorSearch {
       std::vector<double> factors(n);
       for (std::size_t c = 0; c < n; ++c) {
         factors[c] = migration.factors[(matrix * n + c) / taps];
-        reach = std::max(reach, moments.steps(matrix)[c] * SecondMoments::most_steps / factors[c]);
+        reach = std::max(reach, moments->steps(matrix)[c] * SecondMoments::most_steps / factors[c]);
         for (std::size_t row = 0; row < layout.rows.size(); ++row) {
           const double each = weight[layout.element(matrix, row, c)];
           squares += each * each;
         }
       }
-      cost += error_of({layout, matrix, differences, factors}, moments.mean(matrix), executor);
+      cost += error_of({layout, matrix, differences, factors}, moments->mean(matrix), executor);
     }
     if (!(question_.activation_steps > 0)) return cost;
     const Value value = question_.graph.find_value(site.value);

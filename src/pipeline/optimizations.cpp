@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "quadrant/calibration/correct_bias.hpp"
@@ -15,17 +16,6 @@
 
 namespace quadrant::inline v0 {
 namespace {
-
-// In one line each, the first few of them.
-void tell(std::string_view what, const std::vector<LeftAlone>& left, const RunContext& context) {
-  constexpr std::size_t most = 5;
-  for (std::size_t i = 0; i < std::min(most, left.size()); ++i) {
-    context.note(fmt::format("{}: {}", what, left[i].reason), {.tensor = left[i].name});
-  }
-  if (left.size() > most) {
-    context.note(fmt::format("{}: {} more", what, left.size() - most));
-  }
-}
 
 // The weight as it is after quantization; empty where that leaves it alone.
 Expected<Constant> real_of_codes(const Graph& graph, const Graph& quantized, Value weight) {
@@ -41,6 +31,16 @@ Expected<Constant> real_of_codes(const Graph& graph, const Graph& quantized, Val
 
 }  // namespace
 
+void tell(std::string_view what, const std::vector<LeftAlone>& left, const RunContext& context) {
+  constexpr std::size_t most = 5;
+  for (std::size_t i = 0; i < std::min(most, left.size()); ++i) {
+    context.note(fmt::format("{}: {}", what, left[i].reason), {.tensor = left[i].name});
+  }
+  if (left.size() > most) {
+    context.note(fmt::format("{}: {} more", what, left.size() - most));
+  }
+}
+
 bool Optimizations::has(std::string_view name) const {
   return std::ranges::find(names, name) != names.end();
 }
@@ -53,6 +53,8 @@ Optimizations optimizations_of(const OptionValues& model) {
   if (const auto* const relu6 = given<std::string>(model, "relu6")) wanted.relu6 = *relu6;
   const auto* const sequential = given<bool>(model, "sequential");
   wanted.sequential = sequential != nullptr && *sequential;
+  const auto* const rank = given<std::int64_t>(model, "low_rank");
+  wanted.low_rank = rank == nullptr ? 0 : static_cast<std::size_t>(*rank);
   return wanted;
 }
 
@@ -95,6 +97,19 @@ Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted, cons
                      counted(folded.folded.size(), "layer")));
   }
   tell("batch normalization is not folded", folded.left, context);
+  if (wanted.has("rotate")) {
+    QUADRANT_TRY(const RotationReport rotated, rotate_streams(graph));
+    for (const RotationReport::Stream& stream : rotated.rotated) {
+      context.note(fmt::format("rotate: a stream of {} channels, {} at a time, from {} to {}",
+                               stream.channels, stream.block, counted(stream.makers, "constant"),
+                               counted(stream.readers, "product")),
+                   {.file = path, .tensor = stream.value});
+    }
+    tell("rotate: it stays as it is", rotated.left, context);
+    if (rotated.rotated.empty() && rotated.left.empty()) {
+      note("rotate: nothing is normalized along its last axis, as a transformer's stream is");
+    }
+  }
   give_own_biases(graph, {.add_missing = wanted.correct_biases()});
   if (wanted.has("cle")) {
     const ClipTreatment clips =

@@ -2,6 +2,7 @@
 // what it became.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,13 +18,17 @@
 namespace quadrant::inline v0 {
 
 struct Optimizations {
-  std::vector<std::string> names;  ///< of cle, hba, migrate, bc, bc-analytic
+  std::vector<std::string> names;  ///< of rotate, cle, hba, migrate, bc, bc-analytic
   std::string relu6 = "exact";     ///< or relu
   bool sequential = false;         ///< weights are rounded layers after layers
+  std::size_t low_rank = 0;        ///< of what corrects products; 0: they are not corrected
 
   [[nodiscard]] bool has(std::string_view name) const;
   [[nodiscard]] bool correct_biases() const { return has("bc") || has("bc-analytic"); }
 };
+
+/// What was left, and why, a line each for the first few.
+void tell(std::string_view what, const std::vector<LeftAlone>& left, const RunContext& context);
 
 /// What `model` of a recipe says.
 [[nodiscard]] Optimizations optimizations_of(const OptionValues& model);
@@ -34,7 +39,7 @@ struct Optimizations {
 /// That they go together.
 [[nodiscard]] Expected<void> check(const Optimizations& wanted);
 
-/// Folds batch normalizations, and equalizes and absorbs where that is asked for. `path`: of the
+/// Folds batch normalizations, and rotates, equalizes and absorbs where that is asked for. `path`: of the
 /// model, for messages. Returns the moments of the graph as it is then.
 [[nodiscard]] Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted,
                                                const std::string& path, const RunContext& context);

@@ -340,7 +340,8 @@ Expected<PreparedRun> prepare(CheckedRun checked, Graph model, const RunContext&
                      .steps = std::move(subject.steps),
                      .weights = std::move(subject.weights),
                      .statistics = std::move(subject.observed),
-                     .rounding = std::move(subject.rounding)};
+                     .rounding = std::move(subject.rounding),
+                     .low_rank = std::move(subject.low_rank)};
 }
 
 namespace {
@@ -391,7 +392,8 @@ Expected<PreparedRun> prepare_for_target(KernelsTarget target, RunRequest reques
                      .steps = {},
                      .weights = {},
                      .statistics = {},
-                     .rounding = {}};
+                     .rounding = {},
+                     .low_rank = {}};
 }
 
 QuantizeOptions PreparedRun::engine_options() const {

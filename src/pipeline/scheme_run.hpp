@@ -29,6 +29,7 @@ struct SchemeSubject {
   SchemeSteps steps{};           ///< a scheme may set them
   SchemeData weights{};          ///< what weight_only knows of the model, if it does
   std::shared_ptr<RoundingLog> rounding{};
+  std::shared_ptr<LowRankReport> low_rank{};  ///< filled in by a step
   StatisticsTable statistics{};  ///< what the model says of its values itself
   /// By which a scheme has found ranges, if one has.
   std::shared_ptr<const StatisticsTable> observed{};

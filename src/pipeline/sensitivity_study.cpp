@@ -173,8 +173,9 @@ Expected<std::uint64_t> fingerprint(const PreparedRun& run, const DataSet& data,
   }
   if (run.weights.moments != nullptr) {
     settings += print_recipe(run.recipe.recipe);
-    for (const auto& [name, moments] : run.weights.moments->weights) {
-      settings += fmt::format(" {} {:x}", name, moments.fingerprint());
+    for (const auto& [name, saved] : run.weights.moments->weights) {
+      QUADRANT_TRY(const auto moments, run.weights.moments->load(name));
+      settings += fmt::format(" {} {:x}", name, moments->fingerprint());
     }
   }
   return sensitivity_fingerprint(run.graph, data, settings);

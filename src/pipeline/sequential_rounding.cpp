@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "calibration/layer_weights.hpp"
+#include "calibration/low_rank_correction.hpp"
 #include "ir/regions.hpp"
 #include "numerics/cholesky.hpp"
 #include "numerics/reals.hpp"
+#include "pipeline/optimizations.hpp"
 #include "pipeline/weights_of_codes.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/ir/graph_view.hpp"
@@ -279,6 +281,8 @@ class Sequence {
     for (const Double& each : doubles) {
       const SecondMoments* const of_both = found.find(each.name);
       if (of_both == nullptr || found.find(names[each.weight]) == nullptr) continue;
+      // Of blocks there are no moments of x with z.
+      if (of_both->block() < of_both->layout().columns.size()) continue;
       const LayerWeight& layer = group.find(each.weight)->second.front();
       QUADRANT_TRY(Constant aim,
                    aim_of(*graph.constant(layer.constant), layer.layout, *of_both, executor));
@@ -304,12 +308,32 @@ class Sequence {
     auto made = weights_of_codes(subject_, choices_, subject_.graph, part);
     moments_.weights.merge(part->weights);
     QUADRANT_CHECK(made);
+    const std::size_t rank = optimizations_of(subject_.request.recipe.recipe.model).low_rank;
     for (const auto& [name, readers] : group) {
       const auto found = made->find(name);
       const ElementType element = subject_.graph.constant(readers.front().constant)->element();
       if (found == made->end() || element != ElementType::float32) continue;
+      if (rank > 0) QUADRANT_CHECK(correct(readers.front(), name, rank, found->second));
       rounded_.insert_or_assign(name, std::move(found->second));
     }
+    return {};
+  }
+
+  // As `correct_low_rank` will.
+  Expected<void> correct(const LayerWeight& layer, const std::string& name, std::size_t rank,
+                         Constant& coded) const {
+    const Graph& graph = subject_.graph;
+    if (!is_plain_product(graph, layer) || !pays(layer.layout, rank)) return {};
+    const auto aim = moments_.aims.find(name);
+    const CodedWeight weight{
+        .wanted = aim == moments_.aims.end() ? *graph.constant(layer.constant) : aim->second,
+        .coded = coded,
+        .layout = layer.layout,
+        .moments = moments_.find(name)};
+    QUADRANT_TRY(const LowRankCorrection correction,
+                 low_rank_correction(weight, rank, ElementType::float32));
+    if (!(correction.after < correction.before)) return {};
+    QUADRANT_TRY(coded, with_correction(weight, correction));
     return {};
   }
 

@@ -176,17 +176,24 @@ Expected<std::vector<PlanFigures>> WeightMeter::measure(std::span<const Plan> pl
       figures[i].worst_weight = std::max(figures[i].worst_weight, weight->error);
     }
   }
-  if (scope.outputs && has_data()) QUADRANT_CHECK(measure_outputs(plans, figures));
+  const DataSet* data = data_of(scope.part);
+  if (scope.outputs && data != nullptr) QUADRANT_CHECK(measure_outputs(plans, *data, figures));
   return figures;
 }
 
-Expected<void> WeightMeter::measure_outputs(std::span<const Plan> plans,
+const DataSet* WeightMeter::data_of(MeterSamples part) const {
+  if (subject_.data == nullptr) return subject_.assumed;
+  if (subject_.held_back == nullptr || part == MeterSamples::all) return subject_.data;
+  return part == MeterSamples::fitted ? subject_.fitted : subject_.held_back;
+}
+
+Expected<void> WeightMeter::measure_outputs(std::span<const Plan> plans, const DataSet& data,
                                             std::vector<PlanFigures>& figures) {
   const std::vector<SensitivityLayer> layers(plans.size());
   QUADRANT_TRY(const std::vector<LayerSensitivity> measured,
                measure_sensitivity(
                    subject_.graph, layers, [&](std::size_t i) { return model_of(plans[i]); },
-                   *subject_.runtime, *subject_.data,
+                   *subject_.runtime, data,
                    {.executor = &subject_.executor,
                     .sink = subject_.context.sink,
                     .ranks = subject_.context.ranks},

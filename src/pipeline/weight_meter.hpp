@@ -33,7 +33,10 @@ struct MeterSubject {
   const OnnxWriteOptions& format;
   const std::string& path;  ///< where the model would be written
   const Runtime* runtime = nullptr;
-  const DataSet* data = nullptr;  ///< null: no outputs
+  const DataSet* data = nullptr;       ///< all samples; null: none
+  const DataSet* fitted = nullptr;     ///< of these; null: all
+  const DataSet* held_back = nullptr;  ///< the others; null: none
+  const DataSet* assumed = nullptr;    ///< instead of samples; null: no outputs without them
   Executor& executor;
   RunContext context{};
 };
@@ -47,6 +50,8 @@ class WeightMeter final : public PlanMeter {
   explicit WeightMeter(MeterSubject subject) : subject_(std::move(subject)) {}
 
   [[nodiscard]] bool has_data() const override { return subject_.data != nullptr; }
+  [[nodiscard]] bool holds_back() const override { return subject_.held_back != nullptr; }
+  [[nodiscard]] bool assumes_inputs() const override { return subject_.assumed != nullptr; }
   [[nodiscard]] Expected<std::vector<PlanFigures>> measure(std::span<const Plan> plans,
                                                            const MeterScope& scope) override;
 
@@ -70,7 +75,8 @@ class WeightMeter final : public PlanMeter {
   [[nodiscard]] bool knows(const Plan& plan) const;
   [[nodiscard]] const Weight* find(const PlannedValue& planned) const;
   [[nodiscard]] Expected<Graph> model_of(const Plan& plan) const;
-  [[nodiscard]] Expected<void> measure_outputs(std::span<const Plan> plans,
+  [[nodiscard]] const DataSet* data_of(MeterSamples part) const;
+  [[nodiscard]] Expected<void> measure_outputs(std::span<const Plan> plans, const DataSet& data,
                                                std::vector<PlanFigures>& figures);
   void warn_of_silence(const LayerSensitivity& measured);
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "calibration/located.hpp"
+#include "pipeline/low_rank_run.hpp"
 #include "pipeline/migration_run.hpp"
 #include "pipeline/optimizations.hpp"
 #include "pipeline/sequential_rounding.hpp"
@@ -194,7 +195,8 @@ Expected<std::shared_ptr<SecondMomentsTable>> moments_of(SchemeSubject& subject)
 Expected<void> check_transform_for(const RunRequest& request, const Optimizations& wanted) {
   QUADRANT_CHECK(check(wanted));
   const RunInputs& inputs = request.inputs;
-  if (!inputs.moments.empty() && (wanted.has("cle") || wanted.has("hba"))) {
+  const bool changes_values = wanted.has("rotate") || wanted.has("cle") || wanted.has("hba");
+  if (!inputs.moments.empty() && changes_values) {
     return fail(ErrorCode::usage,
                 "optimize changes the values that were measured: it needs samples, not moments",
                 {.file = inputs.moments});
@@ -214,7 +216,11 @@ Expected<void> check_weight_only(const RunRequest& request, const SchemeChoices&
   return check_options(choices);
 }
 
-Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices& chosen) {
+namespace {
+
+// `found`: the moments that there are, if there are some.
+Expected<Registry> make_rounding(SchemeSubject& subject, const SchemeChoices& chosen,
+                                 std::shared_ptr<const SecondMomentsTable>& found) {
   const RunInputs& inputs = subject.request.inputs;
   const auto choices = chosen.choices;
   const Optimizations wanted = optimizations_of(chosen.model);
@@ -234,7 +240,8 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
   }
   const bool is_nearest = std::ranges::all_of(
       choices, [](const SchemeChoice& choice) { return rounding_of(choice) == "nearest"; });
-  if (is_nearest && has_moments) {
+  const bool looks_besides = migrates || wanted.low_rank > 0;
+  if (is_nearest && has_moments && !looks_besides) {
     return fail(ErrorCode::usage, "rounding nearest uses no moments: leave them out",
                 {.file = inputs.moments});
   }
@@ -248,7 +255,7 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
                 "moments",
                 {.file = inputs.moments});
   }
-  if (is_nearest && !migrates) {
+  if (is_nearest && !looks_besides) {
     QUADRANT_CHECK(open_samples(inputs, subject.graph, subject.context));
     return chosen.make_registry();
   }
@@ -265,6 +272,7 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
   if (migrates) {
     QUADRANT_CHECK(in_file(migrate_weights(subject, *moments, choices), subject.request.model));
   }
+  found = moments;
   if (is_nearest) return chosen.make_registry();
   if (wanted.sequential) {
     QUADRANT_TRY(const auto samples, open_samples(inputs, subject.graph, subject.context));
@@ -274,6 +282,18 @@ Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices&
   SchemeData data;
   round_by(std::move(moments), subject, data);
   return chosen.make_registry(data);
+}
+
+}  // namespace
+
+Expected<Registry> make_weight_only(SchemeSubject& subject, const SchemeChoices& chosen) {
+  std::shared_ptr<const SecondMomentsTable> moments;
+  QUADRANT_TRY(Registry made, make_rounding(subject, chosen, moments));
+  if (const std::size_t rank = optimizations_of(chosen.model).low_rank; rank > 0) {
+    auto& steps = subject.steps.finish;  // biases are corrected for what it leaves
+    steps.insert(steps.begin(), low_rank_step(subject, rank, std::move(moments)));
+  }
+  return made;
 }
 
 }  // namespace quadrant::inline v0

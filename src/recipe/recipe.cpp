@@ -116,10 +116,13 @@ struct KnownCodes {
 const KnownCodes* find_known_codes(std::string_view what) {
   static const std::array all{KnownCodes{"bc-analytic", {"static_affine"}},
                               KnownCodes{"migrate", {"static_affine", "weight_only"}},
-                              KnownCodes{"sequential", {"weight_only"}}};
+                              KnownCodes{"sequential", {"weight_only"}},
+                              KnownCodes{"low_rank", {"weight_only"}}};
   const auto* const found = std::ranges::find(all, what, &KnownCodes::what);
   return found == all.end() ? nullptr : found;
 }
+
+constexpr double most_rank = 65536;
 
 bool takes(const SchemeEntry& scheme, std::string_view what) {
   const KnownCodes* const known = find_known_codes(what);
@@ -145,7 +148,10 @@ std::span<const OptionSpec> recipe_model_options() {
           .key = "optimize",
           .kind = words,
           .summary = "Transforms of the float model, and corrections of biases, one or several",
-          .words = {{"cle", "equalizes the channels of neighbouring layers"},
+          .words = {{"rotate",
+                     "mixes the channels of what a transformer's blocks add up, so that none "
+                     "stands out"},
+                    {"cle", "equalizes the channels of neighbouring layers"},
                     {"hba", "moves high biases on to the next layer"},
                     {"migrate",
                      "moves factors of channels from the data of products into their weights, "
@@ -166,6 +172,14 @@ std::span<const OptionSpec> recipe_model_options() {
                  .summary = "Of weight_only: each layer's weights are rounded by its inputs in the "
                             "model whose earlier layers are rounded, and make up for their errors: "
                             "samples run many times"},
+      OptionSpec{.key = "low_rank",
+                 .kind = integer,
+                 .summary = "Of weight_only: what the codes of matrix products miss is added in "
+                            "part, by two more products with float factors of this rank, chosen "
+                            "by the samples where there are some",
+                 .least = 1,
+                 .most = most_rank,
+                 .placeholder = "RANK"},
       OptionSpec{
           .key = "effort",
           .kind = word,

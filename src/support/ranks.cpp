@@ -73,35 +73,20 @@ std::string Ranks::name() const {
   return fmt::format("rank {} of {}{}{}", rank(), size(), where.empty() ? "" : " on ", where);
 }
 
-// Of errors the one of the lowest rank counts.
-std::string Ranks::merged(std::string mine, std::string theirs, Merge merge) const {
-  if (is_bad(mine) && is_bad(theirs)) {
-    Failure first = Failure::parse(mine);
-    const Failure second = Failure::parse(theirs);
-    if (first.error == second.error) first.ranks = saturating_add(first.ranks, second.ranks);
-    return first.print();
-  }
-  if (is_bad(mine)) return mine;
-  if (is_bad(theirs)) return theirs;
-  mine.erase(0, 1);
-  theirs.erase(0, 1);
-  auto made = merge(std::move(mine), std::move(theirs));
-  if (made) return good + *std::move(made);
-  return Failure{std::move(made).error(), size(), name()}.print();  // of no rank alone
-}
-
 // Up the tree, and down again: `message_` is this rank's, and then what all get.
-Expected<void> Ranks::exchange(bool has_failed, Merge merge) {
+Expected<void> Ranks::exchange(bool has_failed, FunctionRef<void(std::string theirs)> add,
+                               Print print) {
   std::size_t step = 1;
-  for (; step < size(); step *= 2) {
-    if (rank() % (2 * step) != 0) {
-      QUADRANT_CHECK(send(rank() - step, message_, has_failed));
-      QUADRANT_TRY(message_, receive(rank() - step, has_failed));
-      break;
-    }
+  for (; step < size() && rank() % (2 * step) == 0; step *= 2) {
     if (rank() + step >= size()) continue;
     QUADRANT_TRY(std::string theirs, receive(rank() + step, has_failed));
-    message_ = merged(std::move(message_), std::move(theirs), merge);
+    add(std::move(theirs));
+  }
+  message_ = print();
+  if (!is_first()) {
+    QUADRANT_CHECK(send(rank() - step, message_, has_failed));
+    message_ = std::string();
+    QUADRANT_TRY(message_, receive(rank() - step, has_failed));
   }
   for (step /= 2; step != 0; step /= 2) {
     if (rank() + step < size()) QUADRANT_CHECK(send(rank() + step, message_, has_failed));
@@ -109,7 +94,7 @@ Expected<void> Ranks::exchange(bool has_failed, Merge merge) {
   return {};
 }
 
-Expected<std::string> Ranks::combine(Expected<std::string> own, Merge merge) {
+Expected<std::string> Ranks::combine(Expected<void> own, Add add, Print print) {
   if (failure_) return fail(*failure_);
   const auto named = [&](Failure failure) {
     Error error = std::move(failure.error);
@@ -117,19 +102,44 @@ Expected<std::string> Ranks::combine(Expected<std::string> own, Merge merge) {
     failure_ = error;
     return fail(std::move(error));
   };
-  const bool has_failed = !own;
-  std::optional<Failure> mine;
-  if (has_failed) mine = Failure{own.error(), 1, name()};
-  message_ = mine ? mine->print() : good + *std::move(own);
-  auto exchanged = exchange(has_failed, merge);
+  // Of this rank and those below it in the tree; of errors the one of the lowest rank counts.
+  std::optional<Failure> failure;
+  if (!own) failure = Failure{own.error(), 1, name()};
+  const auto add_theirs = [&](std::string theirs) {
+    if (is_bad(theirs)) {
+      Failure other = Failure::parse(theirs);
+      if (!failure) {
+        failure = std::move(other);
+      } else if (failure->error == other.error) {
+        failure->ranks = saturating_add(failure->ranks, other.ranks);
+      }
+    } else if (!failure) {
+      theirs.erase(0, 1);
+      auto added = add(std::move(theirs));
+      if (!added) failure = Failure{std::move(added).error(), size(), name()};  // of no rank alone
+    }
+  };
+  const auto print_all = [&] { return failure ? failure->print() : good + print(); };
+  auto exchanged = exchange(!own, add_theirs, print_all);
   if (!exchanged) {
     is_broken_ = true;
-    return named(mine ? *std::move(mine) : Failure{std::move(exchanged).error(), 1, name()});
+    const Error& error = own ? exchanged.error() : own.error();
+    return named(Failure{error, 1, name()});
   }
   std::string result = std::exchange(message_, {});
   if (is_bad(result)) return named(Failure::parse(result));
   result.erase(0, 1);
   return result;
+}
+
+Expected<std::string> Ranks::combine(Expected<std::string> own, Merge merge) {
+  return combine(
+      own.map([](const std::string&) {}),
+      [&](std::string theirs) -> Expected<void> {
+        QUADRANT_TRY(*own, merge(*std::move(own), std::move(theirs)));
+        return {};
+      },
+      [&] { return *std::move(own); });
 }
 
 Expected<std::string> Ranks::of_first(Expected<std::string> own) {

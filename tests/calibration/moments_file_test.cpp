@@ -63,10 +63,15 @@ std::string refusal(std::string_view bytes) {
 
 }  // namespace
 
-TEST_CASE("parts on one grid add up to the moments of one run") {
+namespace {
+
+// Of moments of all columns, or of blocks.
+void check_parts(std::size_t block) {
+  CAPTURE(block);
   const Graph graph = three_layers();
   const MemoryData data = drawn_samples(9);
-  SecondMomentsTable whole = value_of(collect_second_moments(graph, Interpreter(), data));
+  SecondMomentsTable whole =
+      value_of(collect_second_moments(graph, Interpreter(), data, {.block = block}));
   CHECK(whole.weights.size() == 2);  // the third has inputs that are not finite
   const std::string wanted = print_moments(whole);
 
@@ -75,7 +80,7 @@ TEST_CASE("parts on one grid add up to the moments of one run") {
     MomentsGrid grid;
     for (std::size_t i = count; i-- > 0;) {
       const auto part = part_of(data, {i, count});
-      const auto found = value_of(find_moments_grid(graph, Interpreter(), *part));
+      const auto found = value_of(find_moments_grid(graph, Interpreter(), *part, {.block = block}));
       REQUIRE(grid.merge(read<MomentsGrid>(print_moments(found))));
     }
     CHECK(grid.samples == 9);
@@ -88,6 +93,58 @@ TEST_CASE("parts on one grid add up to the moments of one run") {
     }
     CHECK(print_moments(sum) == wanted);
   }
+}
+
+}  // namespace
+
+TEST_CASE("parts on one grid add up to the moments of one run") {
+  for (const std::size_t block : {SecondMoments::whole, std::size_t{1}, std::size_t{3}}) {
+    check_parts(block);
+  }
+}
+
+TEST_CASE("moments of blocks are those of all columns, but for what is between blocks") {
+  const Graph graph = three_layers();
+  const MemoryData data = drawn_samples(4);
+  const auto all = value_of(collect_second_moments(graph, Interpreter(), data));
+  const auto blocks = value_of(collect_second_moments(graph, Interpreter(), data, {.block = 3}));
+  const auto again = read<SecondMomentsTable>(print_moments(blocks));
+  for (const char* const name : {"v", "w"}) {
+    CAPTURE(name);
+    const std::size_t n = all.find(name)->layout().columns.size();
+    const std::vector<double> whole = all.find(name)->mean(0);
+    const std::vector<double> found = again.find(name)->mean(0);
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        CHECK(found[i * n + j] == (i / 3 == j / 3 ? whole[i * n + j] : 0));
+      }
+    }
+  }
+}
+
+TEST_CASE("files of blocks have a version of their own, and damaged ones are refused") {
+  const WeightMatrices layout{{0}, {0}, {0, 1, 2}};
+  const MomentsGrid grid{.weights = {{"w", {layout, {1, 1, 1}, 2}}}};
+  const std::string bytes = print_moments(grid);
+  CHECK(bytes[8] == 2);
+  CHECK(read<MomentsGrid>(bytes).weights == grid.weights);
+  // The header's description: behind the head of 56 bytes, name, matrices, rows, columns.
+  constexpr std::size_t at_block = 56 + 9 + 16 + 16 + 32;
+  REQUIRE(bytes[at_block] == 2);
+  for (const char other : {'\0', '\4'}) {
+    std::string changed = bytes;
+    changed[at_block] = other;
+    CHECK(refusal(changed).find("columns, where there are 3") != std::string::npos);
+  }
+  std::string changed = bytes;
+  changed[at_block] = 3;
+  CHECK(refusal(changed).find("has none") != std::string::npos);
+
+  MomentsGrid other = grid;
+  other.weights.find("w")->second.block = 1;
+  const auto refused = other.merge(grid);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::usage);
 }
 
 TEST_CASE("grids are merged whole or not at all, and count no further than they can") {
@@ -181,9 +238,9 @@ TEST_CASE("files read back as they were, and damaged ones are refused with their
   CHECK(refusal(bytes.substr(0, 100)).find("byte ") != std::string::npos);
   CHECK(refusal(bytes + '\0').find("more follows") != std::string::npos);
   std::string changed = bytes;
-  changed[8] = 2;
+  changed[8] = 3;
   CHECK(refusal(changed).find("byte 8") != std::string::npos);
-  CHECK(refusal(changed).find("version 2") != std::string::npos);
+  CHECK(refusal(changed).find("version 3") != std::string::npos);
   changed = bytes;
   changed[12] = 7;
   CHECK(refusal(changed).find("byte 12") != std::string::npos);

@@ -16,6 +16,7 @@
 
 using namespace quadrant;
 using test::graph_of_text;
+using test::value_of;
 
 namespace {
 
@@ -299,6 +300,39 @@ TEST_CASE("what cannot be told is left with its reason") {
   REQUIRE(of_little);
   REQUIRE(of_little->left.size() == 1);
   CHECK(of_little->left[0].reason == "its moments take 24 bytes: more than is left of 8 for all");
+}
+
+TEST_CASE("where there is no room for all sums there are those of blocks") {
+  const Case two{"",
+                 {2, 5},
+                 {5, 4},
+                 "%v: tensor<4x3xf32> = constant() [" + zeros(12) +
+                     "]\n%z: tensor<*xf32> = matmul(%x, %w)\n%y: tensor<*xf32> = matmul(%z, %v)\n"};
+  const Graph graph = graph_of(two);
+  const MemoryData data = data_of(two);
+  const auto all = value_of(collect_second_moments(graph, Interpreter(), data));
+  // Sums of the first: 15, in blocks of 4 columns 11, of 2 7, of 1 5; of the second: 10, 6, 4.
+  constexpr std::uint64_t any = 1000;
+  const auto check = [&](std::uint64_t most, std::uint64_t of_weight, std::size_t first,
+                         std::size_t second) {
+    CAPTURE(most);
+    CAPTURE(of_weight);
+    test::Notes notes;
+    const auto some = value_of(collect_second_moments(
+        graph, Interpreter(), data,
+        {.most_bytes = most * 8, .most_bytes_of_weight = of_weight * 8, .sink = &notes}));
+    CHECK(some.left.empty());
+    CHECK(some.find("w")->block() == first);
+    CHECK(some.find("v")->block() == second);
+    CHECK(notes.found.size() == (first < 5 ? 1U : 0U) + (second < 4 ? 1U : 0U));
+    CHECK(some.find("w")->mean(0)[6] == all.find("w")->mean(0)[6]);
+  };
+  check(25, any, 5, 4);
+  check(21, any, 5, 2);
+  check(19, any, 5, 1);
+  check(any, 14, 4, 4);
+  check(any, 7, 2, 2);
+  check(any, 5, 1, 1);
 }
 
 TEST_CASE("inputs that do not fit the layer, which nobody else looks at, are left") {

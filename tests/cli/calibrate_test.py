@@ -49,18 +49,6 @@ class CalibrateTest(CommandTest):
         document = json.loads(self.bytes_of(name))
         return {value.pop("value"): value for value in document["values"]}
 
-    def peak_memory(self, *arguments):
-        """In bytes."""
-        # A sanitizer that keeps what was freed would hide what this looks for.
-        options = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
-        process = subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   env={**os.environ, "ASAN_OPTIONS": options})
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(process.returncode, DONE)
-        return usage.ru_maxrss * 1024
-
     def test_table(self):
         self.put_samples([[-1, 2]], [[6, 0], [3, 9]])
         text = self.succeeds("calibrate", self.model, "--data", "data", "-o", "s.json")

@@ -67,6 +67,18 @@ class CommandTest(unittest.TestCase):
             check=False, **options,
         )
 
+    def peak_memory(self, *arguments):
+        """In bytes."""
+        # A sanitizer that keeps what was freed would hide what this looks for.
+        options = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
+        process = subprocess.Popen([BINARY, *map(str, arguments)], cwd=self.folder,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   env={**os.environ, "ASAN_OPTIONS": options})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, DONE)
+        return usage.ru_maxrss * 1024
+
     def succeeds(self, *arguments):
         """Stdout of a run that says nothing on stderr."""
         result = self.run_command(*arguments)

@@ -107,6 +107,61 @@ class RoundingTest(CommandTest):
         self.assertEqual([(each["weight"], each["columns"], each["inputs"]) for each in document["weights"]],
                          [("fc1.weight", 16, 48), ("fc2.weight", 32, 48)])
 
+    def test_moments_of_blocks(self):
+        calibrate = ("calibrate", self.model, "--data", "data")
+        quantize = ("quantize", self.model, *FOUR_BITS, "--moments")
+        for word, said in (("full", ["full", "full"]), ("diagonal", ["diagonal"] * 2),
+                           ("blocks:20", ["full", "blocks:20"])):
+            with self.subTest(word=word):
+                found = self.json_of(*calibrate, "--moments", word, "-o", "m")
+                self.assertEqual([each["moments"] for each in found["weights"]], said)
+                errors = {}
+                for rounding in ("weighted", "feedback", "descent"):
+                    result = self.json_of(*quantize, "m", "-o", f"{rounding}.onnx", "--rounding", rounding)
+                    errors[rounding] = sum(each["error"] for each in result["rounding"])
+                self.assertGreaterEqual(errors["weighted"], errors["feedback"])
+                self.assertGreaterEqual(errors["feedback"], errors["descent"])
+                self.succeeds(*calibrate, "--moments", word, "--grid-only", "-o", "g")
+                for i in (1, 2):
+                    self.succeeds(*calibrate, "--moments", "--grid", "g", "--part", f"{i}/2", "-o", f"m{i}")
+                self.succeeds("calibrate", self.model, "--moments", "--merge", "m1", "--merge", "m2", "-o", "sum")
+                self.assertEqual(self.bytes_of("sum"), self.bytes_of("m"))
+        # The word may be left out anywhere, as it was when there was none.
+        self.succeeds("calibrate", "--moments", self.model, "--data", "data", "-o", "first")
+        self.succeeds("calibrate", "--data", "data", "-o", "last", "--moments", self.model)
+        self.succeeds(*calibrate, "--moments", "-o", "m")
+        self.assertEqual(self.bytes_of("first"), self.bytes_of("m"))
+        self.assertEqual(self.bytes_of("last"), self.bytes_of("m"))
+        for word in ("blocks:0", "blocks:x", "blocks", "ful"):
+            self.fails(USAGE, f"there is no '{word}'", *calibrate, "--moments", word, "-o", "o")
+        self.fails(USAGE, "MODEL is required", "calibrate", "--data", "data", "-o", "o")
+        self.fails(USAGE, "the grid says", *calibrate, "--moments", "diagonal", "--grid", "g", "-o", "o")
+
+    def test_moments_within_memory(self):
+        """Products of the same input: many sums, and few weights."""
+        n, layers = 640, 32
+        sums = 4 * n * (n + 1)
+        weights = [tensor(f"w{i}", [n, 4], [self.numbers.gauss(0, 1) for _ in range(4 * n)]) for i in range(layers)]
+        self.put("wide.onnx", model([node("MatMul", ["x", f"w{i}"], [f"y{i}"]) for i in range(layers)], weights,
+                                    [value_info("x", [8, n])], [value_info(f"y{i}", [8, 4]) for i in range(layers)]))
+        self.put_samples("wide", [npy([self.numbers.gauss(0, 1) for _ in range(8 * n)], [8, n]) for _ in range(2)])
+        memory = 16 * sums
+        calibrate = ("calibrate", "wide.onnx", "--data", "wide", "--threads", "2", "--moments")
+        quantize = ("quantize", "wide.onnx", *SCHEME, "--bits", "4", "--calibration", "wide", "--threads", "2",
+                    "--rounding", "feedback")
+        least = self.peak_memory(*calibrate, "diagonal", "-o", "least")
+        for command, name in ((calibrate, "moments"), (quantize, "onnx")):
+            with self.subTest(command=command[0]):
+                free = self.peak_memory(*command, "-o", f"free.{name}")
+                bounded = self.peak_memory(*command, "--memory", memory, "-o", f"bounded.{name}")
+                self.assertEqual(self.bytes_of(f"bounded.{name}"), self.bytes_of(f"free.{name}"))
+                self.assertGreater(free - least, .9 * layers * sums)
+                self.assertLess(bounded - least, memory)
+        said = self.run_command(*quantize, "--memory", memory, "-o", "bounded.onnx").stderr.decode()
+        self.assertRegex(said, "the samples run 4 times")
+        said = self.run_command(*quantize, "--memory", memory // 2, "-o", "less.onnx").stderr.decode()
+        self.assertRegex(said, "blocks of 256 columns")
+
     def test_moments_that_do_not_fit(self):
         calibrate = ("calibrate", self.model, "--moments")
         self.succeeds(*calibrate, "--data", "data", "-o", "m")

@@ -105,9 +105,10 @@ std::vector<Shared> shared_options() {
   std::vector<Shared> all{{"--moments FILE", {"--moments", "./moments"}},
                           {"--encodings FILE", {"--encodings", "./e.json"}, true},
                           {"--sequential", {"--sequential"}},
+                          {"--low-rank RANK", {"--low-rank", "1"}},
                           {"--relu6 exact|relu", {"--optimize", "cle", "--relu6", "relu"}},
                           {"--calibration PATH", {"--optimize", "bc"}}};
-  for (const char* const word : {"cle", "hba", "migrate", "bc", "bc-analytic"}) {
+  for (const char* const word : {"rotate", "cle", "hba", "migrate", "bc", "bc-analytic"}) {
     all.push_back({std::string(" ") + word + ": ", {"--optimize", word}});
   }
   for (const char* const word : {"fast", "balanced", "best"}) {

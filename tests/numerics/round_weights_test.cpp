@@ -45,11 +45,13 @@ struct Layer {
 };
 
 // Inputs that go together: each is a mixture of few. The last column has none.
-SecondMoments moments_of(const Layer& layer, unsigned seed, std::size_t inputs = 64) {
+SecondMoments moments_of(const Layer& layer, unsigned seed, std::size_t inputs = 64,
+                         std::size_t block = SecondMoments::whole) {
   std::mt19937 random(seed);
   std::normal_distribution<double> draw;
   const std::size_t few = std::max<std::size_t>(layer.columns / 2, 1);
-  SecondMoments made(layer.layout(), std::vector<double>(layer.matrices * layer.columns, 1e-3));
+  SecondMoments made(layer.layout(), std::vector<double>(layer.matrices * layer.columns, 1e-3),
+                     block);
   for (std::size_t matrix = 0; matrix < layer.matrices; ++matrix) {
     std::vector<double> mixture(few * layer.columns);
     std::ranges::generate(mixture, [&] { return draw(random); });
@@ -141,12 +143,14 @@ constexpr std::string_view formats[] = {"int8",
 namespace {
 
 // Every rounding of one weight.
-void check_roundings(const Layer& layer, std::string_view name, unsigned seed) {
+void check_roundings(const Layer& layer, std::string_view name, unsigned seed,
+                     std::size_t block = SecondMoments::whole) {
   CAPTURE(name);
+  CAPTURE(block);
   CAPTURE(to_string(layer.shape()));
   const NumberFormat format = format_of(name, layer);
   const std::vector<float> weights = weights_of(layer, seed);
-  const SecondMoments moments = moments_of(layer, seed);
+  const SecondMoments moments = moments_of(layer, seed, 64, block);
   const Encoded start = encoded_as(weights, layer, format);
   double least = error_of(layer, moments, weights, start, format);
   for (const Rounding rounding :
@@ -185,6 +189,44 @@ TEST_CASE("the same of weights that are rounded in several parts") {
   for (const std::string_view name : {"int4", "i4 * f16[block=32] : f32", "q4_k"}) {
     check_roundings({1, 130, 200, false}, name, 7);
   }
+}
+
+// Groups of a scale lie in one block of the moments, in several, and across their ends.
+TEST_CASE("the same by moments of blocks") {
+  for (const std::size_t block : {1, 5, 16, 100}) {
+    for (const std::string_view name : formats) check_roundings({1, 9, 40, false}, name, 5, block);
+    for (const std::string_view name : {"int4", "i4 * f16[block=32] : f32", "q4_k"}) {
+      check_roundings({1, 70, 200, false}, name, 7, block);
+      check_roundings({2, 33, 64, true}, "int4", 8, block);
+    }
+  }
+}
+
+// Weights of different blocks have nothing to do with one another: as of so many matrices.
+TEST_CASE("blocks are rounded as matrices of their own are") {
+  const Layer layer{1, 6, 32, false};
+  const NumberFormat format = format_of("i4 * f32[block=8] : f32", layer);
+  const std::vector<float> weights = weights_of(layer, 4);
+  const SecondMoments blocks = moments_of(layer, 4, 64, 16);
+  WeightMatrices halves = layer.layout();
+  halves.matrices = {0, 16};
+  halves.columns.resize(16);
+  std::vector<std::int64_t> sums;
+  const auto triangle = blocks.triangle(0);
+  sums.assign(triangle.begin(), triangle.end());
+  const auto matrices = SecondMoments::from_sums(halves, std::vector<double>(32, 1e-3),
+                                                 {blocks.count(0), blocks.count(0)}, sums);
+  REQUIRE(matrices);
+  const Encoded start = encoded_as(weights, layer, format);
+  Encoded by_blocks = start;
+  Encoded by_matrices = start;
+  // The unit of errors, the mean of the diagonal, is that of all blocks, which may round otherwise.
+  const auto first = round_weights(weights, layer.shape(), format, blocks, by_blocks);
+  const auto second = round_weights(weights, layer.shape(), format, *matrices, by_matrices);
+  REQUIRE(first);
+  REQUIRE(second);
+  CHECK(first->nearest == doctest::Approx(second->nearest).epsilon(1e-6));
+  CHECK(first->error == doctest::Approx(second->error).epsilon(0.02));
 }
 
 // As of a transposed convolution with two groups, whose blocks run across both.

@@ -7,10 +7,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <random>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "numerics/helpers.hpp"
+#include "quadrant/support/files.hpp"
+#include "support/shared_room.hpp"
 
 using namespace quadrant;
 
@@ -120,6 +125,63 @@ TEST_CASE("parts add up to the whole, in any order") {
                                               {all.count(0), all.count(1)}, sums_of(all));
   REQUIRE(again);
   CHECK(again->fingerprint() == all.fingerprint());
+}
+
+TEST_CASE("sums of blocks are those of all pairs of columns in them") {
+  const std::vector<double> x = integers(std::size_t{300} * 70, 6);
+  SecondMoments all = empty();
+  REQUIRE(all.add(1, x));
+  const std::vector<double> whole = all.mean(1);
+  for (const std::size_t block : {1, 7, 32, 64, 69, 70, 200}) {
+    CAPTURE(block);
+    SecondMoments moments(layout(), std::vector<double>(140, 0.25), block);
+    CHECK(moments.block() == std::min<std::size_t>(block, 70));
+    REQUIRE(moments.add(1, x));
+    const std::vector<double> mean = moments.mean(1);
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < 70; ++i) {
+      for (std::size_t j = 0; j < 70; ++j) {
+        const bool is_inside = i / block == j / block;
+        if (is_inside && j <= i) ++count;
+        CHECK(mean[i * 70 + j] == (is_inside ? whole[i * 70 + j] : 0));
+      }
+    }
+    CHECK(moments.triangle(1).size() == count);
+    CHECK(SecondMoments::bytes_of(layout(), block) == 2 * 8 * count);
+    CHECK(moments.relative_diagonal(420) == all.relative_diagonal(420));
+    if (block < 70) CHECK_FALSE(moments.merge(all));
+
+    SecondMoments away = moments;
+    REQUIRE(away.put_away(ScratchFile::create(".").value()));
+    CHECK(away.is_away());
+    CHECK(away.count(1) == 300);
+    CHECK(away.brought_back().value().fingerprint() == moments.fingerprint());
+  }
+}
+
+TEST_CASE("what is loaded of a table is in memory, and the room for it is given back") {
+  SecondMoments seen = empty();
+  REQUIRE(seen.add(0, integers(70, 5)));
+  SecondMoments away = seen;
+  REQUIRE(away.put_away(ScratchFile::create(".").value()));
+  SecondMomentsTable table{.weights = {{"a", away}, {"b", seen}}};
+  // For one at a time.
+  table.room = std::make_shared<SharedRoom>(SecondMoments::bytes_of(layout()));
+  CHECK(table.load("c").value() == nullptr);
+  std::array<std::uint64_t, 8> found{};
+  test::TwoThreads threads;
+  threads.parallel_for(found.size(), [&](std::size_t i) {
+    const auto loaded = table.load(i % 2 == 0 ? "a" : "b").value();
+    const auto once_more = table.load("b").value();  // does not wait for itself
+    found[i] = loaded->fingerprint();
+  });
+  CHECK(std::ranges::count(found, seen.fingerprint()) == std::ssize(found));
+
+  SecondMomentsTable more{.weights = {{"a", seen}}};
+  REQUIRE(table.merge(more));
+  SecondMoments twice = seen;
+  REQUIRE(twice.merge(seen));
+  CHECK(table.load("a").value()->fingerprint() == twice.fingerprint());
 }
 
 TEST_CASE("moments of another grid, and more inputs than there is room for, are not added") {

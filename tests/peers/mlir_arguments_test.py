@@ -271,5 +271,36 @@ def test_what_stays_float_is_said():
         assert opt(version, rewritten(version, text, "quadrant-report{non-finite=leave}")) == opt(version, text)
 
 
+def test_found_arguments_that_stay_float_are_said():
+    """Nobody marked them: a remark names them, and says why."""
+    text = product("") + printing(BODY, "tensor<6x8xf32>")
+    small = "type='i4 * bf16[block=8] : f32'"
+    cases = [("type=nf4", "type=nf4: arguments become integers and one scale for each group, no other codes"),
+             ("symmetry=asymmetric", "zero points are not passed: symmetry=symmetric has none"),
+             (small, "scales of bf16 are not passed; scales=float16 makes them float16")]
+    for version in VERSIONS:
+        for options, why in cases:
+            done = plugin(version, text, f"quadrant-quantize{{{options} gains=unit}}")
+            assert done.returncode == 0 and "%arg1: tensor<16x8xf32>)" in done.stdout, done.stdout
+            assert re.search(r"remark: argument 1 of 'g' stays float: .*" + re.escape(why), done.stderr), done.stderr
+            said = plugin(version, text, f"quadrant-report{{{options} gains=unit}}").stderr
+            assert re.search(r"argument#1: float: .*; .*" + re.escape(why), said), said
+        done = plugin(version, text, "quadrant-quantize")
+        assert "stays float" not in done.stderr and "{quadrant.codes}" in done.stdout, done.stderr
+    assert "{quadrant.codes}" in rewritten(22, text, f"quadrant-quantize{{{small} scales=float16}}")
+    # Of bfloat16, in blocks: scales are passed as float32.
+    half = text.replace("xf32", "xbf16").replace("f32", "bf16")
+    for line in BODY[:4]:
+        kind = line.split(" : ")[1].replace("f32", "bf16")
+        half = half.replace(line.replace("f32", "bf16"), f"{line.split(' = ')[0]} = arith.constant dense<1.5> : {kind}")
+    half = half[:half.index("func.func private @print")] + (
+        "func.func @h() -> (tensor<3x8xbf16>, tensor<3x8xbf16>) {\n" + "\n".join(
+            [f"%x{i} = arith.constant dense<{i + 1.5}> : tensor<3x16xbf16>\n%w{i} = arith.constant dense<{i + 0.5}> : tensor<16x8xbf16>\n"
+             f"%y{i} = {CALL.format(i)}".replace("f32", "bf16") for i in range(2)]) +
+        "\nreturn %y0, %y1 : tensor<3x8xbf16>, tensor<3x8xbf16>\n}\n")
+    done = plugin(22, half, "quadrant-quantize{granularity=block block-size=8}")
+    assert done.returncode == 0 and "tensor<2x8xf32> {quadrant.scales}" in done.stdout, done.stderr + done.stdout
+
+
 if __name__ == "__main__":
     run_tests(globals())

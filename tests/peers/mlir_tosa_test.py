@@ -111,6 +111,35 @@ def check_window(version, op, kernel, bias, window):
     assert 30 < decibels(expected, exact) < 70, "it is still the same sum"
 
 
+def opened(module):
+    """The program, of a function that does not know how high and wide its image and its result are."""
+    image, result = module.type(module.inputs[0]), module.type(module.result)
+    of_image, of_result = (re.sub(r"<(\d+)x\d+x\d+x", r"<\1x?x?x", of) for of in (image, result))
+    text = module.program()
+    before, main = text.split("func.func @main")
+    assert main.count("%out = call @f(%in0)") == 1
+    main = main.replace(f"%out = call @f(%in0) : ({image}) -> {result}",
+                        f"%open = tensor.cast %in0 : {image} to {of_image}\n  %made = call @f(%open) : ({of_image}) -> {of_result}\n"
+                        f"  %out = tensor.cast %made : {of_result} to {result}")
+    return before.replace(image, of_image).replace(result, of_result) + "func.func @main" + main
+
+
+def check_open(version, op, kernel, window):
+    module = Tosa(version, 1, has_stats=True)
+    x = module.input_of(lopsided(2, 9, 8, 3))
+    w = module.constant(DATA.standard_normal(kernel).astype(np.float32))
+    b = module.constant(DATA.standard_normal(kernel[2] * kernel[3] if op == "depthwise_conv2d" else kernel[0]))
+    module.output(module.window(op, x, w, b, **window))
+    assert not re.search(FLOATS, rewritten(version, opened(module), QUANTIZE))
+    close(module.parse(run_main(opened(module), f"{QUANTIZE},{LOWER}", version)), ran(module, version))
+
+
+def test_open_heights_and_widths():
+    kernels = (("conv2d", (5, 3, 2, 3)), ("depthwise_conv2d", (3, 2, 3, 2)))
+    for version, (op, kernel), (name, options) in itertools.product(VERSIONS, kernels, windows()):
+        yield f"{op}, {name}, {version}", check_open, version, op, kernel, options
+
+
 def windows():
     """(name, options) of every kind of window, which version 22 wants to come out even."""
     yield "plain", {}
@@ -305,9 +334,10 @@ CONV = """func.func @f(%x: IMAGE {quadrant.stats = dense<[-4.0, 4.0]> : tensor<2
 USUAL = {"IMAGE": "tensor<1x4x4x2xf32>", "KERNEL": "tensor<3x3x3x2xf32>", "BIAS": "tensor<3xf32>",
          "RESULT": "tensor<1x4x4x3xf32>"}
 STAYS = {  # what version 19 takes
-    "an open height": ({"IMAGE": "tensor<1x?x4x2xf32>", "RESULT": "tensor<1x?x4x3xf32>"},
-                       "other extents of its data than the batch"),
-    "open channels": ({"IMAGE": "tensor<1x4x4x?xf32>"}, "other extents of its data than the batch"),
+    "an open kernel": ({"%w = arith.constant dense<0.5> : KERNEL\n": "", "%x:": "%w: KERNEL, %x:",
+                        "KERNEL": "tensor<3x?x3x2xf32>"}, "the extents of its kernel are not known"),
+    "open channels": ({"IMAGE": "tensor<1x4x4x?xf32>"}, "its channels, or transposed any extent but the batch, are not known"),
+    "an open channel of the result": ({"RESULT": "tensor<1x4x4x?xf32>"}, "other extents than its operands give it"),
     "no rank": ({"RESULT": "tensor<*xf32>"}, "the ranks of its operands"),
     "another result": ({"RESULT": "tensor<1x4x5x3xf32>"}, "other extents than its operands give it"),
     "an open result": ({"RESULT": "tensor<1x?x?x3xf32>"}, "other extents than its operands give it"),
@@ -323,7 +353,7 @@ STAYS = {  # what version 19 takes
 
 def check_stays(types, reason):
     text = CONV
-    for word, to in {**USUAL, **types}.items():
+    for word, to in {**types, **USUAL, **types}.items():
         text = text.replace(word, to)
     said = plugin(19, text, "quadrant-report{scheme=static gains=unit}").stderr
     assert reason in said and "tosa.conv2d#0: float" in said, said

@@ -211,6 +211,52 @@ def test_contents_that_are_not_here():
         assert "its contents are not here" in plugin(version, elided, "quadrant-report").stderr
 
 
+def test_formats_without_a_sign():
+    """What is below zero is lost, which is said, and the type that is advised has it."""
+    weight = WEIGHTS["even"]
+    name = "u8 * f32[channel] : f32"
+    better = "type='(u8 - z) * f32[channel] : f32'"
+    for version in (19, 22):
+        for passes in ("quantize", "report"):
+            done = plugin(version, product(weight).program(), f"quadrant-{passes}{{type='{name}'}}")
+            assert done.returncode == 0, done.stderr
+            assert f"what is below zero in arith.constant#0 becomes zero, since type='{name}' has no such values; {better} has" in \
+                done.stderr, done.stderr
+            done = plugin(version, product(np.abs(weight)).program(), f"quadrant-{passes}{{type='{name}'}}")
+            assert done.returncode == 0 and "below zero" not in done.stderr, done.stderr
+            assert "below zero" not in plugin(version, product(weight).program(), f"quadrant-{passes}{{{better}}}").stderr
+        module = product(weight)
+        ours = module.parse(run_main(module.program(), f"quadrant-quantize{{{better}}},quadrant-lower-quant-ops", version=version))
+        assert np.abs(ours - weight).max() < np.ptp(weight, 0).max() / 255
+
+
+def test_advice_works_as_printed():
+    """`exclude` and `scales`, which the library's messages name."""
+    broken, tiny = WEIGHTS["even"].copy(), WEIGHTS["even"] * np.float32(1e-7)
+    broken[3, 4] = np.nan
+    blocks = "type='i4 * f16[block=32] : f32'"
+    for version in (19, 22):
+        text = product(broken).program()
+        said = plugin(version, text, "quadrant-quantize").stderr
+        assert "exclude=arith.constant#0, or non-finite=leave" in said, said
+        for advice in ("exclude=arith.constant#0", "exclude=f:arith.constant#0", "exclude=linalg.matmul#0", "non-finite=leave"):
+            for passes in ("quantize", "report"):
+                done = plugin(version, text, f"quadrant-{passes}{{{advice}}}")
+                assert done.returncode == 0 and "xi8>" not in done.stdout, (advice, done.stderr)
+        said = plugin(version, text, "quadrant-report{exclude=linalg.matmul#0,arith.constant#0}").stderr
+        assert "excluded by exclude=arith.constant#0" in said, said
+        done = plugin(version, product(WEIGHTS["even"]).program(), "quadrant-quantize{exclude=w}")
+        assert done.returncode == 1 and "exclude=w: no function has it; quadrant-report says the names" in done.stderr, done.stderr
+        text = product(tiny).program()
+        done = plugin(version, text, f"quadrant-quantize{{{blocks}}}")
+        assert done.returncode == 1 and "scales of float32 hold them" in done.stderr, done.stderr
+        assert "x64xi4>" in rewritten(version, text, f"quadrant-quantize{{{blocks} scales=float32}}")
+        for options, words in (("scales=f32", "scales=f32: there are float32, float16"),
+                               ("scheme=static scales=float32", "scales is for scheme=weight-only")):
+            done = plugin(version, text, f"quadrant-quantize{{{options}}}")
+            assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
 def test_mistakes():
     text = product(WEIGHTS["even"]).program()
     for options, words in (("type=nf4 bits=8", "a type says what bits would"),

@@ -118,6 +118,12 @@ def forms():
         yield f"a buffer's global, {version}", [
             f"%g = memref.get_global @held : {buffer}", f"%w = bufferization.to_tensor %g : {buffer}{target}"], \
             f'memref.global "private" constant @held : {buffer} = dense<{W.tolist()}>\n', (version,)
+    yield "a mutable global that nothing stores to", [f"%w = ml_program.global_load @held : {to}"], \
+        f"ml_program.global private mutable @held({wide}) : {to}\n", both
+    for version, target in ((19, ""), (22, f" to {to}")):
+        yield f"a buffer's mutable global that nothing stores to, {version}", [
+            f"%g = memref.get_global @held : {buffer}", f"%w = bufferization.to_tensor %g : {buffer}{target}"], \
+            f'memref.global "private" @held : {buffer} = dense<{W.tolist()}>\n', (version,)
     yield "a slice of a global", [
         f"%b = ml_program.global_load_const @held : {type_of(big)}",
         f"%w = tensor.extract_slice %b[1, 0] [16, 5] [1, 1] : {type_of(big)} to {to}"], \
@@ -185,6 +191,80 @@ def test_a_weight_repeated_for_each_of_a_batch():
         reached = decibels(module.parse(run_main(module.program(), LOWER, version=version)),
                            module.values[module.result])
         assert 30 < reached < 100, f"{reached} dB"
+
+
+def test_blocks_of_a_weight_repeated_for_each_of_a_batch():
+    """Their scales are stored once."""
+    for version in (19, 22):
+        for turned in (False, True):
+            module = Module(8)
+            x = module.input(3, 2, 16)
+            held = np.ascontiguousarray(W.T) if turned else W
+            shape = type_of(np.stack([held] * 3))
+            module.lines += [constant("%b", held), f"%p = tensor.empty() : {shape}",
+                             f"%r = linalg.broadcast ins(%b : {type_of(held)}) outs(%p : {shape}) dimensions = [0]"]
+            module.values["%r"] = np.stack([held] * 3)
+            weight = module.transpose("%r", 0, 2, 1) if turned else "%r"
+            module.output(module.batch_matmul(x, weight))
+            exact = module.values[module.result]
+            for options, least in (("granularity=block block-size=4", 30), ("type=uint4 block-size=4", 15))[version == 19:]:
+                quantize = f"quadrant-quantize{{{options} gains=unit}}"
+                made = rewritten(version, module.program(), f"{quantize},quadrant-lower-quant-ops")
+                kept = "5x4" if turned else "4x5"
+                assert re.search(rf"arith\.constant {{quadrant\.part}} dense<.*> : tensor<{kept}xf\d+>", made), made
+                assert not re.search(r"arith\.constant .*: tensor<3x(4x5|5x4)xf\d+>", made), made
+                reached = decibels(module.parse(run_main(module.program(), f"{quantize},quadrant-lower-quant-ops", version=version)), exact)
+                assert least < reached < 100, f"{options}: {reached} dB"
+
+
+GLOBAL = """ml_program.global VISIBILITY mutable @held(dense<0.5> : tensor<16x5xf32>) : tensor<16x5xf32>
+func.func @f(%x: tensor<3x16xf32>, %d: tensor<3x5xf32>) -> tensor<3x5xf32> {
+  %w = ml_program.global_load @held : tensor<16x5xf32>
+  %y = linalg.matmul ins(%x, %w : tensor<3x16xf32>, tensor<16x5xf32>) outs(%d : tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %y : tensor<3x5xf32>
+}
+"""
+STORE = """func.func @s(%w: tensor<16x5xf32>) {
+  ml_program.global_store @held = %w : tensor<16x5xf32>
+  return
+}
+"""
+
+
+def test_globals_that_may_change_stay_float():
+    cases = [("private", STORE, "quadrant-quantize", "something in the module may store to it"),
+             ("public", "", "quadrant-quantize", "not private: others may store to it"),
+             ("private", "", "func.func(quadrant-quantize)", "is seen where the pass runs on the module"),
+             ("private", STORE, "quadrant-report", "something in the module may store to it")]
+    for version in (19, 22):
+        for visibility, more, passes, why in cases:
+            text = GLOBAL.replace("VISIBILITY", visibility) + more
+            done = _mlir.plugin(version, text, passes)
+            assert done.returncode == 0 and f"remark: this global stays float: it is mutable, and" in done.stderr, done.stderr
+            assert why in done.stderr and done.stdout == rewritten(version, text, ""), done.stderr
+        assert "xi8>" in rewritten(version, GLOBAL.replace("VISIBILITY", "private"), "quadrant-quantize")
+
+
+SPLAT = """func.func @f(%x: tensor<1xROWSxf32>, %d: tensor<1xCOLUMNSxf32>) -> tensor<1xCOLUMNSxf32> {
+  %b = arith.constant dense<0.5> : tensor<ROWSxCOLUMNSxf32>
+  %w = MOVE : tensor<ROWSxCOLUMNSxf32> to tensor<ROWSxCOLUMNSxf32>
+  %y = linalg.matmul ins(%x, %w : tensor<1xROWSxf32>, tensor<ROWSxCOLUMNSxf32>) outs(%d : tensor<1xCOLUMNSxf32>) -> tensor<1xCOLUMNSxf32>
+  return %y : tensor<1xCOLUMNSxf32>
+}
+"""
+SLICE = "tensor.extract_slice %b[0, 0] [ROWS, COLUMNS] [1, 1]"
+
+
+def test_equal_elements_take_no_memory():
+    """2^31 elements, 8 GiB, and 1 GiB behind a slice, as one that is repeated."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    for version in (19, 22):
+        for move, rows, columns in (("tensor.cast %b", 65536, 32768), (SLICE, 65536, 4096)):
+            text = SPLAT.replace("MOVE", move).replace("ROWS", str(rows)).replace("COLUMNS", str(columns))
+            made = rewritten(version, text, "quadrant-quantize")
+            assert f"dense<127> : tensor<{rows}x{columns}xi8>" in made, made[:3000]
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert peak <= max(before, 300_000), f"{peak} KiB"
 
 
 FUSED = """%s = math.fma %a, %b, %c : f32 linalg.yield %s : f32"""

@@ -84,6 +84,16 @@ TEST_CASE("0.1: second moments") {
   CHECK(table.find("v")->mean(0) == std::vector<double>{0.15625, 0.0625, 0.0625, 0.5});
 }
 
+// Inputs 1, 2, 3 and 3, -1, 0, on a grid of .25, .5 and 1.
+TEST_CASE("0.1: second moments of blocks") {
+  const auto table = std::get<SecondMomentsTable>(value_of(read_moments(golden("moments-2"))));
+  REQUIRE(table.find("w") != nullptr);
+  CHECK(table.find("w")->block() == 2);
+  CHECK(table.find("w")->count(0) == 2);
+  CHECK(table.find("w")->mean(0) ==
+        std::vector<double>{0.3125, -0.0625, 0, -0.0625, 0.625, 0, 0, 0, 4.5});
+}
+
 TEST_CASE("0.1: what sensitivity measured") {
   const Graph graph = test::parsed(R"(
     %x: tensor<2x4xf32> = input()

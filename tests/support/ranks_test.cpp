@@ -54,6 +54,54 @@ TEST_CASE("merging knows lower ranks from higher ones") {
   }
 }
 
+TEST_CASE("what is more than bytes becomes bytes once, whatever it was merged with") {
+  for (const std::size_t size : sizes) {
+    CAPTURE(size);
+    struct Seen {
+      std::string all;
+      std::size_t printed = 0;
+    };
+    const auto call = [](Ranks& ranks) -> Expected<Seen> {
+      std::vector<std::string> parts{std::to_string(ranks.rank())};
+      Seen seen;
+      const auto add = [&](std::string theirs) -> Expected<void> {
+        CHECK(seen.printed == 0);
+        parts.push_back(std::move(theirs));
+        return {};
+      };
+      const auto print = [&] {
+        ++seen.printed;
+        std::string text;
+        for (const std::string& part : parts) text += part;
+        return text;
+      };
+      QUADRANT_TRY(seen.all, ranks.combine({}, add, print));
+      return seen;
+    };
+    for (const auto& got : on_ranks(size, call)) {
+      REQUIRE(got);
+      CHECK(got->all == std::string("012345678").substr(0, size));
+      CHECK(got->printed == 1);
+    }
+  }
+}
+
+TEST_CASE("merging that fails is an error of all, and of no rank") {
+  const auto call = [](Ranks& ranks) {
+    return ranks.combine(
+        {},
+        [&](const std::string& theirs) -> Expected<void> {
+          return theirs == "5" ? fail(ErrorCode::invalid_model, "they do not fit")
+                               : Expected<void>();
+        },
+        [&] { return std::to_string(ranks.rank()); });
+  };
+  for (const auto& got : on_ranks(7, call)) {
+    REQUIRE_FALSE(got);
+    CHECK(got.error().message == "they do not fit");
+  }
+}
+
 TEST_CASE("an error of one is an error of all, and names it") {
   for (const std::size_t size : sizes) {
     for (std::size_t bad = 0; bad < size; ++bad) {

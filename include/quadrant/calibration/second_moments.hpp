@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -32,7 +33,8 @@ namespace quadrant::inline v0 {
 struct MomentsGrid {
   struct Weight {
     WeightMatrices layout;
-    std::vector<double> steps;  ///< of each column of each matrix
+    std::vector<double> steps;                 ///< of each column of each matrix
+    std::size_t block = SecondMoments::whole;  ///< of columns that are counted together
     friend bool operator==(const Weight&, const Weight&) = default;
   };
   /// By the name of the weight's constant.
@@ -44,7 +46,8 @@ struct MomentsGrid {
 
   /// As if this had seen what `other`, of the same model, has: exactly, and in any order. A weight
   /// that one of them leaves is left. `samples` that are too many to count stay at the largest
-  /// number. `usage` where a weight has another layout in the other: nothing changes then.
+  /// number. `usage` where a weight has another layout, or other blocks, in the other: nothing
+  /// changes then.
   [[nodiscard]] Expected<void> merge(const MomentsGrid& other);
 };
 
@@ -54,6 +57,11 @@ struct MomentsGrid {
 struct CollectMomentsOptions {
   /// Of all sums together, and of the weights that convolutions are asked with.
   std::uint64_t most_bytes = std::uint64_t{4} << 30U;
+  /// Of the sums of one weight.
+  std::uint64_t most_bytes_of_weight = std::numeric_limits<std::uint64_t>::max();
+  /// Columns that are counted together (SecondMoments). Where there is no room for the sums, fewer
+  /// are, a power of two: said as a note. Without meaning where `grid` says it.
+  std::size_t block = SecondMoments::whole;
   /// Of a layer, in one sample: of a larger image, so many positions, evenly spread. A prime, lest
   /// they lie in few columns.
   std::int64_t most_inputs_of_sample = 4093;
@@ -82,8 +90,9 @@ struct CollectMomentsOptions {
 ///
 /// Left are weights whose layers read them in different ways, that others read, too (a table that
 /// is looked up), whose inputs are all 0 or not finite, and
-/// those for which there is no room: sums that have no place in `most_bytes`, layers taken in the
-/// order of the graph, and inputs of which a convolution makes more than the interpreter allows.
+/// those for which there is no room: sums whose diagonal has no place in `most_bytes` (on a grid,
+/// sums in its blocks), layers taken in the order of the graph, and inputs of which a convolution
+/// makes more than the interpreter allows.
 ///
 /// Errors: `usage` without samples, and where a grid is of another model; those of the runtime and
 /// the data, with the name of the sample.
@@ -97,20 +106,25 @@ struct CollectMomentsOptions {
 // Little-endian; a text or a list is its length, in 8 bytes, and its elements.
 //
 //   "QMOMENTS"  8 bytes
-//   version     u32: 1
+//   version     u32: 1, or 2 where the sums of a weight are those of blocks
 //   kind        u32: 0 grids, 1 moments
 //   model hash  u64: `model_hash`; 0: not known
 //   samples     u64
 //   model       text: a note for people
 //   left        u64 how many, then of each: name, reason (texts), in the order of names
 //   weights     u64 how many, then of each, in the order of names:
-//                 name (text); matrices, rows, columns (lists of i64, WeightMatrices);
-//                 steps (list of f64); of moments also counts (list of i64, of each matrix) and
-//                 sums (list of i64, SecondMoments::triangle of each matrix)
+//                 name (text); matrices, rows, columns (lists of i64, WeightMatrices); in version 2
+//                 block (u64: 1 to the number of columns); steps (list of f64); of moments also
+//                 counts (list of i64, of each matrix) and sums (list of i64,
+//                 SecondMoments::triangle of each matrix)
 
 /// The bytes of a file: equal contents have equal ones, whatever the order of what is left.
 [[nodiscard]] std::string print_moments(const MomentsGrid& grid);
-[[nodiscard]] std::string print_moments(const SecondMomentsTable& moments);
+[[nodiscard]] std::string print_moments(const SecondMomentsTable& moments);  ///< sums in memory
+/// The same bytes, handed to `sink` weight by weight; sums may be away. Errors are those of the
+/// sink and of `SecondMomentsTable::load`.
+[[nodiscard]] Expected<void> write_moments(const SecondMomentsTable& moments,
+                                           FunctionRef<Expected<void>(std::string_view)> sink);
 
 using SavedMoments = std::variant<MomentsGrid, SecondMomentsTable>;
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <memory>
 #include <span>
@@ -19,6 +20,9 @@
 #include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
+
+class ScratchFile;
+class SharedRoom;
 
 // Kernels that add two neighbouring products in 16 bits, and scales of weights with which those
 // sums are exact.
@@ -106,8 +110,13 @@ struct WeightMatrices {
 /// Sums of x x^T over inputs x of a layer, for each matrix of its weight. Each x is rounded to a
 /// grid once, 2 * `most_steps` + 1 points for each column, and what is summed are integers: the
 /// sums are exact, and so the same for any order of the inputs, on any processor.
+///
+/// Of all pairs of columns, or of those in the same block of so many neighbours, which takes less
+/// memory: moments of others count as 0. Blocks of 1 are the diagonal.
 class SecondMoments {
  public:
+  /// A block of all columns.
+  static constexpr std::size_t whole = std::numeric_limits<std::size_t>::max();
   /// Largest magnitude of an input, in steps.
   static constexpr double most_steps = 32767;
   /// Inputs that a sum has room for.
@@ -115,28 +124,32 @@ class SecondMoments {
 
   /// `steps`: of each column of each matrix, matrix by matrix; 0 where all inputs are 0, and for
   /// those that are missing.
-  SecondMoments(WeightMatrices layout, std::vector<double> steps);
+  SecondMoments(WeightMatrices layout, std::vector<double> steps, std::size_t block = whole);
   /// With `counts` inputs for each matrix and `sums` of them, as `triangle` has them, matrix by
   /// matrix: to make again what was saved. `invalid_model` for what no inputs give.
   [[nodiscard]] static Expected<SecondMoments> from_sums(WeightMatrices layout,
                                                          std::vector<double> steps,
                                                          std::vector<std::int64_t> counts,
-                                                         std::vector<std::int64_t> sums);
+                                                         std::vector<std::int64_t> sums,
+                                                         std::size_t block = whole);
 
   /// Whether a saved grid may have it.
   [[nodiscard]] static bool is_step(double step) noexcept;
 
   [[nodiscard]] const WeightMatrices& layout() const noexcept { return layout_; }
   [[nodiscard]] std::span<const double> steps(std::size_t matrix) const noexcept;
-  /// Bytes that sums of that layout take.
-  [[nodiscard]] static std::uint64_t bytes_of(const WeightMatrices& layout) noexcept;
+  /// Columns of a block, of which the last may have fewer: 1 to as many as there are.
+  [[nodiscard]] std::size_t block() const noexcept { return block_; }
+  /// Bytes that such sums take.
+  [[nodiscard]] static std::uint64_t bytes_of(const WeightMatrices& layout,
+                                              std::size_t block = whole) noexcept;
 
   /// Adds inputs of a matrix: rows of as many numbers as there are columns, each an integer of at
   /// most `most_steps`. `impossible` beyond `largest_count`, for a matrix that there is not, and
   /// for a row that is not whole.
   [[nodiscard]] Expected<void> add(std::size_t matrix, std::span<const double> inputs);
   /// Adds what `other` has, as if its inputs had been added to this. `usage` where the two have not
-  /// the same layout and grid, `impossible` beyond `largest_count`; nothing is added then.
+  /// the same layout, grid and blocks, `impossible` beyond `largest_count`; nothing is added then.
   [[nodiscard]] Expected<void> merge(const SecondMoments& other);
   /// The error of that.
   [[nodiscard]] Expected<void> check_merge(const SecondMoments& other) const;
@@ -147,10 +160,12 @@ class SecondMoments {
 
   /// Inputs that were added to a matrix.
   [[nodiscard]] std::int64_t count(std::size_t matrix) const noexcept { return counts_[matrix]; }
-  /// Sums of x_i x_j for j <= i, in steps, row by row.
+  /// Sums of x_i x_j for j <= i, in steps, row by row, of one block after the other.
   [[nodiscard]] std::span<const std::int64_t> triangle(std::size_t matrix) const noexcept;
-  /// E[x x^T], row by row; zeros where nothing was added.
+  /// E[x x^T], row by row; zeros where nothing was added, and outside of blocks.
   [[nodiscard]] std::vector<double> mean(std::size_t matrix) const;
+  /// The same without what is outside: [columns, block()], each row with the columns of its block.
+  [[nodiscard]] std::vector<double> block_means(std::size_t matrix) const;
   /// The lower triangle L with L L^T = mean(matrix), to whose diagonal `damping` of its average is
   /// added, row by row; zeros above. An error e of a row of the weight adds |e L|^2 to the layer's
   /// mean squared error. `damping` > 0; of inputs of 0 alone, the identity. n^3 / 3, one thread.
@@ -163,14 +178,24 @@ class SecondMoments {
   /// Differs, as a rule, where inputs do.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept;
 
+  /// Its sums go to the end of `file`: what they are asked for above is for those that were brought
+  /// back. `io` where they cannot be written; they stay then.
+  [[nodiscard]] Expected<void> put_away(std::shared_ptr<ScratchFile> file);
+  [[nodiscard]] bool is_away() const noexcept { return file_ != nullptr; }
+  /// The same with its sums in memory. `io` where they cannot be read.
+  [[nodiscard]] Expected<SecondMoments> brought_back() const;
+
  private:
   [[nodiscard]] std::size_t width() const noexcept { return layout_.columns.size(); }
   [[nodiscard]] std::span<std::int64_t> triangle(std::size_t matrix) noexcept;
 
   WeightMatrices layout_;
   std::vector<double> steps_;
+  std::size_t block_ = whole;
   std::vector<std::int64_t> counts_;
   std::vector<std::int64_t> sums_;
+  std::shared_ptr<ScratchFile> file_;  ///< that has the sums; null: they are in memory
+  std::uint64_t place_ = 0;            ///< there
 };
 
 /// Of the layers of a model.
@@ -185,13 +210,18 @@ struct SecondMomentsTable {
   std::size_t samples = 0;
   std::string model{};           ///< a note for people: what it was made with
   std::uint64_t model_hash = 0;  ///< that graph's `model_hash`; 0: not known
+  /// Memory for weights that are looked at, and rounded, at a time; null: there is enough.
+  std::shared_ptr<SharedRoom> room{};
 
   /// Adds what `other`, of the same model, has seen. A weight that one of them leaves is left, for
   /// the lesser of two reasons; one that only one of them has stays. `samples` that are too many to
-  /// count stay at the largest number. Errors name the weight: those of SecondMoments::merge;
-  /// nothing is added then.
+  /// count stay at the largest number. Errors name the weight: those of SecondMoments::merge, with
+  /// which nothing is added, and of `brought_back`.
   [[nodiscard]] Expected<void> merge(const SecondMomentsTable& other);
-  /// Null where there are none.
+  /// With its sums in memory; null where there are none. Until what it returns goes, other threads
+  /// may wait for `room`. Errors name the weight: those of `brought_back`.
+  [[nodiscard]] Expected<std::shared_ptr<const SecondMoments>> load(std::string_view weight) const;
+  /// Null where there are none. Its sums may be away.
   [[nodiscard]] const SecondMoments* find(std::string_view weight) const {
     const auto found = weights.find(weight);
     return found == weights.end() ? nullptr : &found->second;

@@ -43,6 +43,8 @@ struct Gathering {
   /// is damaged. It goes when the context's files are committed; without these it is the caller's
   /// to remove. On ranks the first has it.
   CheckpointOptions checkpoint{};
+  /// Of second moments: columns that are counted together (SecondMoments).
+  std::size_t block = SecondMoments::whole;
 };
 
 /// Calls of `quadrant/calibration/`, whose errors they hand on, with the context's executor and
@@ -54,6 +56,12 @@ struct Gathering {
 [[nodiscard]] Expected<MomentsGrid> gather_moments_grid(const Gathering& what,
                                                         const RunContext& context);
 /// `grid`: to count on; null: one that is found first, on the same samples.
+///
+/// Within the context's `moments_memory`: where the sums of all layers take more than half of it,
+/// the samples run several times, for some layers each, whose sums then wait in a file of the
+/// folder `scratch`. Where those of one layer take more than a sixteenth, with which rounding by
+/// them takes half, they are of blocks (CollectMomentsOptions). But for these the result does not
+/// depend on it. Checkpoints have, and hold, what was gathered so far.
 [[nodiscard]] Expected<SecondMomentsTable> gather_moments(const Gathering& what,
                                                           const MomentsGrid* grid,
                                                           const RunContext& context);

@@ -43,6 +43,10 @@ struct RunContext {
   std::stop_token stop{};
   /// Bytes that the interpreter may take for what it computes from a sample.
   std::uint64_t run_memory = Interpreter::default_memory;
+  /// Bytes for second moments, and for rounding by them (`gather_moments`); 0: 4 GiB for the sums
+  /// that are gathered in one run of the samples, and whatever rounding takes.
+  std::uint64_t moments_memory = 0;
+  std::string scratch{};  ///< a folder for files of what waits to be used; empty: memory
   const SchemeTable* schemes = nullptr;  ///< that recipes may name; null: the library's
   bool follow_links = false;             ///< models' data may be symbolic links to anywhere
   bool convert_samples = false;          ///< of other element types than the model's inputs

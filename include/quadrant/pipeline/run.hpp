@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/data_set.hpp"
 #include "quadrant/engine/declare/registry.hpp"
 #include "quadrant/engine/gains/gain.hpp"
@@ -130,6 +131,8 @@ struct PreparedRun {
   std::shared_ptr<const StatisticsTable> statistics;  ///< that ranges were found by; may be null
   /// Of weight_only, of the last `quantize`; null: there were no samples.
   std::shared_ptr<RoundingLog> rounding;
+  /// Of weight_only, of the last `quantize` that was to be used; null: `low_rank` is not given.
+  std::shared_ptr<const LowRankReport> low_rank;
   bool has_begun = false;  ///< `steps.before` have run, which they do once
 
   /// For the engine; refers to this object.

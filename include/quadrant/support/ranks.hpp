@@ -24,6 +24,8 @@ namespace quadrant::inline v0 {
 class Ranks {
  public:
   using Merge = FunctionRef<Expected<std::string>(std::string mine, std::string theirs)>;
+  using Add = FunctionRef<Expected<void>(std::string theirs)>;
+  using Print = FunctionRef<std::string()>;
 
   Ranks() = default;
   Ranks(const Ranks&) = delete;
@@ -41,6 +43,9 @@ class Ranks {
   /// The bytes of all ranks, merged: `mine` are of lower ranks than `theirs`. `merge` is called on
   /// some ranks alone; its errors are errors of all.
   [[nodiscard]] Expected<std::string> combine(Expected<std::string> own, Merge merge);
+  /// The same of what is more than bytes: `add` is called on some ranks, with bytes of higher ones,
+  /// lower ones first; `print`, of what that comes to, on all that have no error, once and last.
+  [[nodiscard]] Expected<std::string> combine(Expected<void> own, Add add, Print print);
   /// Those of the first rank; an error of any is one of all.
   [[nodiscard]] Expected<std::string> of_first(Expected<std::string> own);
   /// The bytes of all ranks, in their order.
@@ -67,8 +72,8 @@ class Ranks {
   [[nodiscard]] virtual std::string host() const { return {}; }
 
  private:
-  [[nodiscard]] Expected<void> exchange(bool has_failed, Merge merge);
-  [[nodiscard]] std::string merged(std::string mine, std::string theirs, Merge merge) const;
+  [[nodiscard]] Expected<void> exchange(bool has_failed, FunctionRef<void(std::string theirs)> add,
+                                        Print print);
 
   std::string message_;  ///< of the call that is made
   std::optional<Error> failure_;

@@ -136,4 +136,41 @@ struct FoldReport {
 /// says when it cannot be read; layers before it are folded then, and the graph is whole.
 [[nodiscard]] Expected<FoldReport> fold_batch_norm(Graph& graph, const FoldOptions& options = {});
 
+// Rotation: what a transformer adds up from block to block, in other coordinates, in which no
+// channel stands out.
+
+struct RotationReport {
+  struct Stream {
+    std::string value;  ///< one of its values
+    std::int64_t channels = 0;
+    std::int64_t block = 0;   ///< so many neighbouring channels are mixed
+    std::size_t makers = 0;   ///< tables, weights and other constants that the stream comes from
+    std::size_t readers = 0;  ///< products that read it
+    friend bool operator==(const Stream&, const Stream&) = default;
+  };
+  std::vector<Stream> rotated;
+  std::vector<LeftAlone> left;  ///< values that are normalized, but cannot be rotated
+};
+
+/// x becomes x H in each stream that has norms, sums and products alone (QuaRot, arXiv 2404.00456;
+/// H = H^T = H^-1, with blocks of the largest power of four that divides the channels, 16 at
+/// least):
+///
+///   what makes it    a table that is looked up, the output channels of a product with its bias,
+///                    constants that are added: times H from the right
+///   norms            of the last axis, as one operation or taken apart. H keeps lengths, and a row
+///                    of equal numbers, so means and mean squares stay, and centering commutes with
+///                    it. The scale g goes into what reads the norm; its shift s becomes (s / g) H
+///   what reads it    products with constant weights: H diag(g) W
+///
+/// The model computes the same, up to rounding. Constants that others read, too (an embedding that
+/// is read transposed for the results), are copied. On the way there may be transposes, reshapes,
+/// casts and lookups of whole rows. Anything else that makes or reads a value of the stream, a
+/// graph's input or output among them, and a norm that a sum reads, leaves all of it, with the
+/// reason.
+///
+/// The graph needs exclusive access; values keep their names, but mean x H. Errors: what reading
+/// constants says is among what is left.
+[[nodiscard]] Expected<RotationReport> rotate_streams(Graph& graph);
+
 }  // namespace quadrant::inline v0

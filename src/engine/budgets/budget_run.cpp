@@ -14,6 +14,9 @@ Expected<BudgetOutcome> BudgetRun::run() {
   QUADRANT_CHECK(check());
   find_allowed();
   has_size_ = budget_.file_bytes.has_value() || budget_.bits.has_value();
+  counts_weights_ = !study_.meter_->has_data() && (!has_size_ || budget_.error.has_value());
+  // A limit of the error is one on all samples.
+  if (has_size_ && !budget_.error) part_ = MeterSamples::fitted;
   if (size() == 0) {
     QUADRANT_CHECK(meet_in_float());
   } else if (has_size_) {
@@ -90,8 +93,15 @@ double BudgetRun::file_cost(const Options& options) const {
 }
 
 double BudgetRun::error_of(const Measured& measured) const {
-  return ErrorTable::finite(study_.meter_->has_data() ? measured.figures.output_error
-                                                      : measured.figures.weight_error);
+  if (study_.meter_->has_data()) return ErrorTable::finite(measured.figures.output_error);
+  const bool is_predicted = study_.meter_->assumes_inputs() && !counts_weights_;
+  return ErrorTable::finite(is_predicted ? predicted_error(measured.options)
+                                         : measured.figures.weight_error);
+}
+
+double BudgetRun::error(std::size_t item, std::uint32_t option) const {
+  const auto& figures = study_.figures_[item][option];
+  return counts_weights_ ? figures.weight_error : figures.error;
 }
 
 bool BudgetRun::holds(const Measured& measured, double wanted) const {
@@ -117,8 +127,8 @@ double BudgetRun::bits_of(const Measured& measured) const {
 
 Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure(std::vector<Options> choices,
                                                               bool counts_bytes) {
-  QUADRANT_TRY(const auto figures,
-               study_.measure(choices, {.file = counts_bytes, .outputs = true}));
+  const MeterScope scope{.file = counts_bytes, .outputs = study_.meter_->has_data(), .part = part_};
+  QUADRANT_TRY(const auto figures, study_.measure(choices, scope));
   plans_measured_ += choices.size();
   std::vector<Measured> measured;
   measured.reserve(choices.size());
@@ -138,6 +148,19 @@ Expected<BudgetRun::Measured> BudgetRun::measure_one(Options options) {
   return std::move(one.front());
 }
 
+Expected<std::vector<double>> BudgetRun::judge(const std::vector<Options>& choices) const {
+  const MeterScope scope{.file = false, .outputs = true, .part = MeterSamples::held_back};
+  QUADRANT_TRY(const auto figures, study_.measure(choices, scope));
+  std::vector<double> errors;
+  errors.reserve(figures.size());
+  for (const PlanFigures& one : figures) {
+    const double outputs = ErrorTable::finite(one.output_error);
+    errors.push_back(study_.meter_->has_data() ? outputs
+                                               : study_.assumed_error(outputs, one.weight_error));
+  }
+  return errors;
+}
+
 Expected<void> BudgetRun::meet_in_float() {
   QUADRANT_TRY(best_, measure_one({}));
   has_size_ = budget_.file_bytes.has_value();
@@ -148,8 +171,13 @@ Expected<void> BudgetRun::meet_in_float() {
                           print_limit(), best_.figures.file_bytes));
 }
 
-BudgetOutcome BudgetRun::finish() {
+Expected<BudgetOutcome> BudgetRun::finish() {
   BudgetOutcome outcome;
+  outcome.judged = judged_;
+  if (part_ != MeterSamples::all && study_.meter_->holds_back()) {
+    part_ = MeterSamples::all;
+    QUADRANT_TRY(best_, measure_one(std::move(best_.options)));
+  }
   outcome.plan = study_.plan(best_.options);
   outcome.bits = bits_of(best_);
   outcome.predicted = predicted_error(best_.options);

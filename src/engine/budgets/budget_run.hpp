@@ -50,6 +50,8 @@ class BudgetRun {
   [[nodiscard]] double file_cost(const Options& options) const;
   [[nodiscard]] bool fits(const Measured& measured) const { return taken(measured) <= limit(); }
   [[nodiscard]] double error_of(const Measured& measured) const;
+  // What an option is predicted to bring.
+  [[nodiscard]] double error(std::size_t item, std::uint32_t option) const;
   // Errors are sums, and their order is not always the same.
   [[nodiscard]] bool holds(const Measured& measured, double wanted) const;
   [[nodiscard]] std::string print_limit() const;
@@ -60,6 +62,8 @@ class BudgetRun {
   [[nodiscard]] Expected<std::vector<Measured>> measure(std::vector<Options> choices,
                                                         bool counts_bytes = true);
   [[nodiscard]] Expected<Measured> measure_one(Options options);
+  // Errors of choices as a whole, on what nothing was fitted on: samples held back, or assumed.
+  [[nodiscard]] Expected<std::vector<double>> judge(const std::vector<Options>& choices) const;
 
   // --- searching ---------------------------------------------------------------------------------
   // The allowed options by cost and loss, or the other way round.
@@ -91,6 +95,9 @@ class BudgetRun {
 
   // All of these that fit, measured.
   Expected<std::vector<Measured>> measure_uniform();
+
+  // These, and the best for some price of a byte.
+  Expected<std::vector<Measured>> measure_plain(const OptionTable& table);
 
   // The options of an item that are worth trying beside the one that it has: no other is smaller
   // and better at once, and, where not all are to be measured, near in cost.
@@ -134,6 +141,9 @@ class BudgetRun {
   // Errors do not quite add up, but nearly around what was measured.
   Expected<bool> search_around_best();
 
+  // What was fitted least is taken where it is better on what nothing was fitted on.
+  Expected<void> judge_beside(std::vector<Measured> plain);
+
   // Takes single changes that fit and lower the error, until there are none.
   Expected<void> fill();
 
@@ -155,11 +165,14 @@ class BudgetRun {
   // The predicted error that may be allowed so that the measured one just holds.
   Expected<void> narrow_down(double wanted, bool is_measured);
 
-  [[nodiscard]] BudgetOutcome finish();
+  [[nodiscard]] Expected<BudgetOutcome> finish();
 
   const BudgetStudy& study_;
   const Budget& budget_;
   bool has_size_ = false;
+  bool counts_weights_ = false;  // alone, as errors
+  MeterSamples part_ = MeterSamples::all;
+  std::optional<double> judged_{};
   std::vector<std::vector<std::uint32_t>> allowed_;  // options of each item
   Measured best_;
   bool has_best_ = false;

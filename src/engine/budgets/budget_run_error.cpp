@@ -34,9 +34,9 @@ Expected<void> BudgetRun::meet_error() {
 }
 
 std::optional<BudgetRun::Options> BudgetRun::smallest_within(double allowed) const {
-  const OptionTable table = table_of(
-      [&](std::size_t i, std::uint32_t option) { return study_.figures_[i][option].error; },
-      [&](std::size_t i, std::uint32_t option) { return cost(i, option); });
+  const OptionTable table =
+      table_of([&](std::size_t i, std::uint32_t option) { return error(i, option); },
+               [&](std::size_t i, std::uint32_t option) { return cost(i, option); });
   const auto found = search_options(table, allowed);
   if (!found) return std::nullopt;
   return to_options(found->best);

@@ -15,9 +15,8 @@ BudgetRun::Options BudgetRun::to_options(const OptionChoice& choice) const {
 }
 
 OptionTable BudgetRun::table_by_error() const {
-  return table_of(
-      [&](std::size_t i, std::uint32_t option) { return cost(i, option); },
-      [&](std::size_t i, std::uint32_t option) { return study_.figures_[i][option].error; });
+  return table_of([&](std::size_t i, std::uint32_t option) { return cost(i, option); },
+                  [&](std::size_t i, std::uint32_t option) { return error(i, option); });
 }
 
 std::optional<BudgetRun::Options> BudgetRun::choose(const OptionTable& table, double limit) {
@@ -54,7 +53,7 @@ bool BudgetRun::is_allowed(const Options& options) const {
 
 double BudgetRun::predicted_error(const Options& options) const {
   double sum = 0;
-  for (std::size_t i = 0; i < size(); ++i) sum += study_.figures_[i][options[i]].error;
+  for (std::size_t i = 0; i < size(); ++i) sum += error(i, options[i]);
   return sum;
 }
 
@@ -118,15 +117,14 @@ BudgetRun::Options BudgetRun::options_around(std::size_t item, std::uint32_t now
   std::ranges::sort(sorted, [&](std::uint32_t a, std::uint32_t b) {
     const double cost_a = cost(item, a);
     const double cost_b = cost(item, b);
-    const auto& figures = study_.figures_[item];
-    return cost_a != cost_b ? cost_a < cost_b : figures[a].error < figures[b].error;
+    return cost_a != cost_b ? cost_a < cost_b : error(item, a) < error(item, b);
   });
   Options useful;
   double least = std::numeric_limits<double>::infinity();
   for (const std::uint32_t option : sorted) {
-    const double error = study_.figures_[item][option].error;
-    if (error < least || option == now) useful.push_back(option);
-    least = std::min(least, error);
+    const double predicted = error(item, option);
+    if (predicted < least || option == now) useful.push_back(option);
+    least = std::min(least, predicted);
   }
   if (!study_.options_.measures_all) {
     constexpr std::ptrdiff_t reach = 2;

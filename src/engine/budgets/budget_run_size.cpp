@@ -38,16 +38,41 @@ Expected<void> BudgetRun::meet_size() {
   }
   QUADRANT_TRY(const bool is_found, search_within(table));
   if (!is_found) QUADRANT_CHECK(take_smallest(table));
-  if (budget_.rule != BudgetRule::search) return {};
-  if (study_.meter_->has_data()) {
-    QUADRANT_TRY(std::vector<Measured> uniform, measure_uniform());
-    for (Measured& one : uniform) keep_if_better(std::move(one));
-    for (int round = 0; round < study_.options_.rounds; ++round) {
-      QUADRANT_TRY(const bool is_better, search_around_best());
-      if (!is_better) break;
-    }
+  if (budget_.rule != BudgetRule::search) return judge_beside({});
+  if (counts_weights_ || !study_.measures_outputs()) return fill();
+  QUADRANT_TRY(std::vector<Measured> plain, measure_plain(table));
+  for (const Measured& one : plain) keep_if_better(one);
+  for (int round = 0; study_.meter_->has_data() && round < study_.options_.rounds; ++round) {
+    QUADRANT_TRY(const bool is_better, search_around_best());
+    if (!is_better) break;
   }
-  return fill();
+  QUADRANT_CHECK(fill());
+  return judge_beside(std::move(plain));
+}
+
+Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure_plain(const OptionTable& table) {
+  QUADRANT_TRY(std::vector<Measured> plain, measure_uniform());
+  if (auto greedy = last_within(hull_choices(table), limit() - correction_)) {
+    QUADRANT_TRY(Measured measured, measure_one(*std::move(greedy)));
+    plain.push_back(std::move(measured));
+  }
+  std::erase_if(plain, [this](const Measured& one) { return !fits(one); });
+  return plain;
+}
+
+Expected<void> BudgetRun::judge_beside(std::vector<Measured> plain) {
+  const bool can_judge = study_.meter_->has_data()
+                             ? study_.meter_->holds_back()
+                             : study_.meter_->assumes_inputs() && !counts_weights_;
+  if (!can_judge) return {};
+  std::vector<Options> choices{best_.options};
+  for (const Measured& one : plain) choices.push_back(one.options);
+  QUADRANT_TRY(const std::vector<double> errors, judge(choices));
+  const auto least = std::ranges::min_element(errors);  // of equals the first, what was searched
+  judged_ = *least;
+  if (least == errors.begin()) return {};
+  best_ = std::move(plain[static_cast<std::size_t>(least - errors.begin()) - 1]);
+  return {};
 }
 
 Expected<void> BudgetRun::take_smallest(const OptionTable& table) {
@@ -121,8 +146,7 @@ Expected<void> BudgetRun::fill() {
     for (std::size_t i = 0; i < size(); ++i) {
       const std::uint32_t now = best_.options[i];
       for (const std::uint32_t option : allowed_[i]) {
-        const bool is_upgrade = study_.figures_[i][option].error < study_.figures_[i][now].error &&
-                                cost(i, option) > cost(i, now);
+        const bool is_upgrade = error(i, option) < error(i, now) && cost(i, option) > cost(i, now);
         if (!is_upgrade || cost(i, option) - cost(i, now) > room) continue;
         upgrades.push_back(best_.options);
         upgrades.back()[i] = option;

@@ -8,6 +8,15 @@
 
 namespace quadrant::inline v0::detail {
 
+// operations_moves.cpp
+extern const Move transpose_move;
+extern const Move reshape_move;
+extern const Move expand_move;
+extern const Move slice_move;
+extern const Move split_move;
+extern const Move concat_move;
+extern const Move gather_move;
+
 constexpr Operation move(std::string_view kind, Count operands, Results (*infer)(NodeRef),
                          Traits traits, const Move& how, Count results = {1, 1}) {
   return {kind, Family::move, operands, results, traits, infer, &how};

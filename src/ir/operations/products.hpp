@@ -8,6 +8,23 @@
 
 namespace quadrant::inline v0::detail {
 
+// products.cpp
+extern const Product conv_product;
+extern const Product conv_transpose_product;
+extern const Product gemm_product;
+extern const Product matmul_product;
+extern const Product batch_matmul_product;
+extern const Product linear_product;
+extern const Product addmm_product;
+
+// work.cpp
+[[nodiscard]] std::int64_t conv_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t conv_transpose_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t matmul_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t linear_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t gemm_work(NodeRef node) noexcept;
+[[nodiscard]] std::int64_t added_product_work(NodeRef node) noexcept;
+
 constexpr Operation product(std::string_view kind, std::string_view roles, Count operands,
                             Results (*infer)(NodeRef), std::int64_t (*work)(NodeRef) noexcept,
                             const Product* parts) {

@@ -1,4 +1,4 @@
-// What rows of the table of operations name: rules of shapes, moves, products.
+// What makes the rows of the table of operations.
 #pragma once
 
 #include <utility>
@@ -74,34 +74,8 @@ constexpr Operation stretched(std::string_view kind, Count operands,
   return elementwise(kind, operands, infer, {Trait::stretches});
 }
 
-// operations_moves.cpp
-extern const Move transpose_move;
-extern const Move reshape_move;
-extern const Move expand_move;
-extern const Move slice_move;
-extern const Move split_move;
-extern const Move concat_move;
-extern const Move gather_move;
-
-// products.cpp
-extern const Product conv_product;
-extern const Product conv_transpose_product;
-extern const Product gemm_product;
-extern const Product matmul_product;
-extern const Product batch_matmul_product;
-extern const Product linear_product;
-extern const Product addmm_product;
-
 // operations/conditions.cpp
 [[nodiscard]] Traits traits_of_padding(NodeRef node);
 [[nodiscard]] Traits traits_of_resize(NodeRef node);
-
-// work.cpp
-[[nodiscard]] std::int64_t conv_work(NodeRef node) noexcept;
-[[nodiscard]] std::int64_t conv_transpose_work(NodeRef node) noexcept;
-[[nodiscard]] std::int64_t matmul_work(NodeRef node) noexcept;
-[[nodiscard]] std::int64_t linear_work(NodeRef node) noexcept;
-[[nodiscard]] std::int64_t gemm_work(NodeRef node) noexcept;
-[[nodiscard]] std::int64_t added_product_work(NodeRef node) noexcept;
 
 }  // namespace quadrant::inline v0::detail

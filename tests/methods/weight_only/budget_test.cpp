@@ -71,9 +71,13 @@ class Additive final : public PlanMeter {
     return std::optional<std::uint64_t>();
   };
   bool data = false;
+  bool assumes = false;
+  std::function<double(const Plan&)> held_back;  ///< errors there, instead of those of the others
   std::size_t calls = 0;
 
   [[nodiscard]] bool has_data() const override { return data; }
+  [[nodiscard]] bool holds_back() const override { return bool(held_back); }
+  [[nodiscard]] bool assumes_inputs() const override { return assumes; }
   [[nodiscard]] Expected<std::vector<PlanFigures>> measure(std::span<const Plan> plans,
                                                            const MeterScope& scope) override {
     std::vector<PlanFigures> all;
@@ -91,6 +95,9 @@ class Additive final : public PlanMeter {
       }
       if (has_four) figures.file_bytes += once;
       if (scope.outputs) figures.output_error = figures.weight_error / 10 + more(plan);
+      if (scope.outputs && held_back && scope.part == MeterSamples::held_back) {
+        figures.output_error = held_back(plan);
+      }
       all.push_back(figures);
     }
     return all;
@@ -108,7 +115,7 @@ void for_each_plan(const BudgetStudy& study, Additive& meter, const Registry& re
   std::vector<std::uint32_t> options(study.items().size(), 0);
   while (true) {
     const Plan plan = plan_of(study.items(), options, registry);
-    keep(meter.measure(std::span(&plan, 1), {.file = true, .outputs = meter.data})->front());
+    keep(meter.measure(std::span(&plan, 1), {.file = true, .outputs = meter.data})->front(), plan);
     std::size_t i = 0;
     while (i < options.size() && ++options[i] == study.items()[i].options.size()) options[i++] = 0;
     if (i == options.size()) return;
@@ -185,7 +192,7 @@ TEST_CASE("within a size, no choice there is has less error") {
     for (std::uint64_t limit = 6600; limit <= 10100; limit += 53) {
       if (!turns.next()) continue;
       Best best;
-      for_each_plan(*study, meter, registry, [&](const PlanFigures& figures) {
+      for_each_plan(*study, meter, registry, [&](const PlanFigures& figures, const Plan&) {
         if (figures.file_bytes <= limit) best.error = std::min(best.error, figures.weight_error);
       });
       const auto outcome = study->meet({.file_bytes = limit});
@@ -242,7 +249,7 @@ TEST_CASE("the smallest file within an error") {
   REQUIRE(study.has_value());
   for (double limit = 0.001; limit < 20; limit *= 1.7) {
     Best best;
-    for_each_plan(*study, meter, registry, [&](const PlanFigures& figures) {
+    for_each_plan(*study, meter, registry, [&](const PlanFigures& figures, const Plan&) {
       if (figures.weight_error <= limit) best.bytes = std::min(best.bytes, figures.file_bytes);
     });
     const auto outcome = study->meet({.error = limit});
@@ -291,7 +298,7 @@ TEST_CASE("where errors do not add up, what is measured counts") {
   REQUIRE(study.has_value());
   for (const std::uint64_t limit : std::array<std::uint64_t, 3>{6900, 7000, 7100}) {
     Best best;
-    for_each_plan(*study, meter, registry, [&](const PlanFigures& figures) {
+    for_each_plan(*study, meter, registry, [&](const PlanFigures& figures, const Plan&) {
       if (figures.file_bytes <= limit) best.error = std::min(best.error, figures.output_error);
     });
     const auto outcome = study->meet({.file_bytes = limit});
@@ -305,6 +312,83 @@ TEST_CASE("where errors do not add up, what is measured counts") {
     REQUIRE(outcome.has_value());
     CHECK(outcome->figures.output_error <= limit);
   }
+}
+
+TEST_CASE("a search that holds on its own samples alone gives way to one form for all") {
+  const Graph graph = products(4);
+  const Registry registry = variants();
+  const auto is_uniform = [](const Plan& plan) {
+    return std::ranges::all_of(plan.values, [&](const PlannedValue& planned) {
+      return planned.scheme == plan.values.front().scheme;
+    });
+  };
+  for (const bool is_overfitted : {false, true}) {
+    CAPTURE(is_overfitted);
+    Additive meter;
+    meter.data = true;
+    meter.held_back = [&](const Plan& plan) { return is_uniform(plan) == is_overfitted ? 1 : 2; };
+    const auto study = BudgetStudy::make(graph, registry, meter);
+    REQUIRE(study.has_value());
+    const auto outcome = study->meet({.file_bytes = 6950});
+    REQUIRE(outcome.has_value());
+    CHECK(is_uniform(outcome->plan) == is_overfitted);
+    CHECK(outcome->judged == 1);
+    // What is said of it is of all samples.
+    CHECK(outcome->figures.output_error == doctest::Approx(outcome->figures.weight_error / 10));
+    // A limit of the error is one on all of them.
+    CHECK(study->meet({.error = 0.3})->figures.output_error <= 0.3);
+  }
+}
+
+TEST_CASE("without samples, half of an error is at the outputs on assumed inputs") {
+  const Graph graph = products(4);
+  const Registry registry = variants();
+  Additive meter;
+  meter.assumes = true;
+  // To the outputs, errors of the second weight alone are anything.
+  const auto at_outputs = [](const PlannedValue& planned) {
+    return error_of(planned) * (planned.value == "w1" ? 5 : 0.5);
+  };
+  meter.more = [&](const Plan& plan) {
+    double more = 0;
+    for (const PlannedValue& planned : plan.values)
+      more += at_outputs(planned) - error_of(planned) / 10;
+    return more;
+  };
+  const auto study = BudgetStudy::make(graph, registry, meter, {}, {.measures_all = true});
+  REQUIRE(study.has_value());
+  double outputs = 0;
+  double weights = 0;
+  for (const BudgetItem& item : study->items()) {
+    for (const BudgetOption& option : item.options) {
+      for (const PlannedValue& planned : option.values) {
+        outputs += std::min(1.0, at_outputs(planned));
+        weights += error_of(planned);
+      }
+    }
+  }
+  const auto wanted = [&](const Plan& plan) {
+    double error = 0;
+    for (const PlannedValue& planned : plan.values) {
+      error += (at_outputs(planned) + outputs / weights * error_of(planned)) / 2;
+    }
+    return error;
+  };
+  for (const std::uint64_t limit : std::array<std::uint64_t, 3>{6750, 6900, 7050}) {
+    double least = std::numeric_limits<double>::infinity();
+    for_each_plan(*study, meter, registry, [&](const PlanFigures& figures, const Plan& plan) {
+      if (figures.file_bytes <= limit) least = std::min(least, wanted(plan));
+    });
+    const auto outcome = study->meet({.file_bytes = limit});
+    REQUIRE(outcome.has_value());
+    CHECK(wanted(outcome->plan) == doctest::Approx(least));
+    CHECK(outcome->predicted == doctest::Approx(least));
+    CHECK(*outcome->judged == doctest::Approx(least));
+  }
+  // A limit of the error is one of the weights.
+  const auto outcome = study->meet({.error = 0.9});
+  REQUIRE(outcome.has_value());
+  CHECK(outcome->figures.weight_error <= 0.9);
 }
 
 TEST_CASE("the frontier falls, and says what changes") {
@@ -411,7 +495,7 @@ TEST_CASE("a form without any error says nothing of the others") {
   REQUIRE(study.has_value());
   Best best;
   const double wanted = 0.05;
-  for_each_plan(*study, meter, registry, [&](const PlanFigures& figures) {
+  for_each_plan(*study, meter, registry, [&](const PlanFigures& figures, const Plan&) {
     if (figures.output_error <= wanted) best.bytes = std::min(best.bytes, figures.file_bytes);
   });
   const auto outcome = study->meet({.error = wanted});

@@ -1,0 +1,225 @@
+// Products with a correction: what they compute, and which weights have one.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "calibration/memory_data.hpp"
+#include "model_text.hpp"
+#include "quadrant/calibration/correct_bias.hpp"
+#include "quadrant/calibration/second_moments.hpp"
+#include "quadrant/methods/weight_only.hpp"
+#include "quadrant/runtime/interpreter.hpp"
+#include "tensor_values.hpp"
+
+namespace quadrant::test {
+namespace {
+
+constexpr std::int64_t width = 16;
+constexpr std::int64_t inputs_of_sample = 40;
+
+Constant normal_constant(Shape shape, unsigned seed) {
+  const std::int64_t count = shape.element_count().value_or(0);
+  return Constant::from_values<float>(ElementType::float32, std::move(shape),
+                                      normal_numbers(count, seed));
+}
+
+/// x, a matmul with an addition behind, a gemm that reads its weight transposed, a matmul with that
+/// weight as it is, and one with a weight of few numbers.
+Graph four_products() {
+  Graph graph;
+  const auto rows = [](std::int64_t n) {
+    return TensorType{ElementType::float32, {inputs_of_sample, n}, nullptr};
+  };
+  const auto add = [&](std::string_view kind, std::vector<Value> operands, const std::string& name,
+                       std::int64_t n, Attributes attributes = {}) {
+    return Value{graph.add({.kind = std::string(kind),
+                            .operands = std::move(operands),
+                            .results = {{name, rows(n)}},
+                            .attributes = std::move(attributes)})};
+  };
+  const Value x = graph.add_input("x", rows(width));
+  const Value w = graph.add_constant("w", normal_constant({width, width}, 1));
+  const Value tied = graph.add_constant("tied", normal_constant({2 * width, width}, 2));
+  const Value few = graph.add_constant("few", normal_constant({width, 2}, 3));
+  const Value a = add("matmul", {x, w}, "a", width);
+  const Value b =
+      add("add", {a, graph.add_constant("wb", normal_constant({width}, 4))}, "b", width);
+  const Value c = add("gemm", {b, tied, graph.add_constant("tb", normal_constant({2 * width}, 5))},
+                      "c", 2 * width, {{"transB", std::int64_t{1}}});
+  const Value d = add("matmul", {c, tied}, "d", width);
+  graph.add_output("out", add("matmul", {d, few}, "e", 2));
+  graph.add_output("d_out", d);
+  return graph;
+}
+
+MemoryData inputs_of(unsigned seed) {
+  std::vector<Sample> made;
+  for (unsigned i = 0; i < 3; ++i) {
+    // Some channels are large, and two are nearly the same.
+    std::vector<float> x = normal_numbers(inputs_of_sample * width, seed + i, 0.5F);
+    for (std::int64_t row = 0; row < inputs_of_sample; ++row) {
+      float* const values = x.data() + row * width;
+      values[3] *= 20;
+      values[5] = values[3] + values[5];
+    }
+    made.push_back(sample_of({inputs_of_sample, width}, x));
+  }
+  return MemoryData(std::move(made));
+}
+
+Graph quantized_of(const Graph& graph, WeightOnlyOptions options = {}) {
+  options.bits = 4;
+  return value_of(quantize_weight_only(graph, options)).graph;
+}
+
+std::vector<double> numbers_of(const Graph& graph, const MemoryData& samples,
+                               std::string_view name) {
+  const Value value = graph.find_value(name);
+  REQUIRE(!value.is_absent());
+  const auto loaded = value_of(Interpreter().load(graph, std::vector<Value>{value}));
+  std::vector<double> made;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto results = value_of(run_model(*loaded, samples.sample(i)->inputs, 1));
+    for (const float y : results.front().as<float>()) made.push_back(static_cast<double>(y));
+  }
+  return made;
+}
+
+double squares_between(const std::vector<double>& a, const std::vector<double>& b) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += std::pow(a[i] - b[i], 2);
+  return sum;
+}
+
+const LowRankCorrected& corrected_of(const LowRankReport& report, std::string_view weight) {
+  const auto found = std::ranges::find(report.corrected, weight, &LowRankCorrected::weight);
+  REQUIRE(found != report.corrected.end());
+  return *found;
+}
+
+/// Runs pieces of work from the last to the first.
+class LastFirst final : public Executor {
+ public:
+  void parallel_for(std::size_t count, FunctionRef<void(std::size_t)> body) override {
+    while (count > 0) body(--count);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("the errors that are told are those of the results") {
+  const Graph real = four_products();
+  const MemoryData samples = inputs_of(100);
+  const SecondMomentsTable moments = value_of(collect_second_moments(real, Interpreter(), samples));
+  const Graph before = quantized_of(real);
+  for (const bool has_moments : {true, false}) {
+    Graph after = before;
+    const LowRankReport report = value_of(
+        correct_low_rank(after, real, {.rank = 3, .moments = has_moments ? &moments : nullptr}));
+    REQUIRE(verify(after));
+    CHECK(numbers_of(after, samples, "e").size() == 2 * 3 * inputs_of_sample);
+    const LowRankCorrected& w = corrected_of(report, "w");
+    CHECK(w.rank == 3);
+    CHECK(w.bytes == 4 * 3 * (width + width));
+    CHECK(w.after < w.before);
+    if (!has_moments) continue;  // nearest to the weight: of results it says nothing
+    const std::vector<double> exact = numbers_of(real, samples, "a");
+    const double rows = 3 * inputs_of_sample;
+    const double error_before = squares_between(exact, numbers_of(before, samples, "a")) / rows;
+    const double error_after = squares_between(exact, numbers_of(after, samples, "a")) / rows;
+    CHECK(error_after < 0.5 * error_before);
+    CHECK(w.before == doctest::Approx(error_before).epsilon(1e-2));
+    CHECK(w.after == doctest::Approx(error_after).epsilon(1e-2));
+  }
+}
+
+TEST_CASE("a rank without an end leaves the float results") {
+  const Graph real = four_products();
+  const MemoryData samples = inputs_of(200);
+  Graph after = quantized_of(real);
+  // 16 inputs and 32 results: of rank 10, the two factors are smaller than the weight.
+  const LowRankReport report = value_of(correct_low_rank(after, real, {.rank = 10}));
+  CHECK(corrected_of(report, "tied").rank == 10);
+  REQUIRE(report.left.size() == 2);
+  CHECK(report.left[0].name == "w");
+  CHECK(report.left[0].reason == "factors of that rank have as many numbers as it has");
+  CHECK(report.left[1].name == "few");
+}
+
+TEST_CASE("layers that read a weight in two ways have factors each") {
+  const Graph real = four_products();
+  Graph after = quantized_of(real);
+  const LowRankReport report = value_of(correct_low_rank(after, real, {.rank = 2}));
+  CHECK(std::ranges::count(report.corrected, "tied", &LowRankCorrected::weight) == 2);
+  const MemoryData samples = inputs_of(300);
+  for (const std::string name : {"c", "d"}) {
+    const std::vector<double> exact = numbers_of(real, samples, name);
+    CHECK(squares_between(exact, numbers_of(after, samples, name)) <
+          squares_between(exact, numbers_of(quantized_of(real), samples, name)));
+  }
+}
+
+TEST_CASE("behind scales, too, and the same bytes in any order of the work") {
+  const Graph real = four_products();
+  const MemoryData samples = inputs_of(400);
+  for (const auto form : {WeightOnlyOptions::Form::front, WeightOnlyOptions::Form::behind}) {
+    Graph after = quantized_of(real, {.form = form});
+    Graph again = after;
+    const std::vector<double> exact = numbers_of(real, samples, "c");
+    const double before = squares_between(exact, numbers_of(after, samples, "c"));
+    REQUIRE(correct_low_rank(after, real, {.rank = 4}));
+    REQUIRE(verify(after));
+    CHECK(squares_between(exact, numbers_of(after, samples, "c")) < before);
+    LastFirst backward;
+    REQUIRE(correct_low_rank(again, real, {.rank = 4, .executor = &backward}));
+    CHECK(print_graph(after) == print_graph(again));
+  }
+}
+
+TEST_CASE("factors are of the type that the layer computes in") {
+  Graph real = four_products();
+  for (const ElementType element : {ElementType::float16, ElementType::float64}) {
+    Graph typed = parsed("graph {}\n%x: tensor<2x6x" + std::string(to_string(element)) +
+                         "> = input()\n%w: tensor<6x6x" + std::string(to_string(element)) +
+                         "> = constant() [1, 2, 3, 4, 5, 7, 1.5, 2.5, 3, 4, 6, 8, -1, 2, -3.25, 4, "
+                         "0.125, 7, 1, 1, 1, "
+                         "1, 1, 1.25, 3, 2, 1, 0, -1, -2, 0.75, 6, 5, 4, 3, 2]\n%y: tensor<2x6x" +
+                         std::string(to_string(element)) + "> = matmul(%x, %w)\noutput(%y)\n");
+    Graph after = quantized_of(typed);
+    const LowRankReport report = value_of(correct_low_rank(after, typed, {.rank = 1}));
+    REQUIRE(report.corrected.size() == 1);
+    CHECK(report.corrected[0].bytes == 12U * static_cast<unsigned>(byte_width(element)));
+    REQUIRE(verify(after));
+    CHECK(after.type(after.find_value("w_left")).element == element);
+    CHECK(after.type(after.find_value("y")).element == element);
+  }
+}
+
+TEST_CASE("biases are corrected for what a correction of low rank leaves") {
+  const Graph real = four_products();
+  const MemoryData samples = inputs_of(500);
+  Graph after = quantized_of(real);
+  REQUIRE(correct_low_rank(after, real, {.rank = 2}));
+  const CorrectBiasReport corrected = value_of(correct_bias(after, real, Interpreter(), samples));
+  CHECK(corrected.corrected.size() == 2);  // the addition behind the first, and the gemm's
+  for (const std::string name : {"b", "c"}) {
+    const std::vector<double> exact = numbers_of(real, samples, name);
+    const std::vector<double> found = numbers_of(after, samples, name);
+    double shift = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) shift += found[i] - exact[i];
+    CHECK(std::fabs(shift / static_cast<double>(exact.size())) < 1e-4);
+  }
+}
+
+TEST_CASE("a rank of 0 is refused") {
+  const Graph real = four_products();
+  Graph after = quantized_of(real);
+  const auto refused = correct_low_rank(after, real, {.rank = 0});
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::usage);
+}
+
+}  // namespace quadrant::test
