@@ -93,7 +93,10 @@ void request_weights(const WeightOnly& scheme, NodeRef node, const Weighted& wei
     if (type == nullptr || !type->shape.is_ranked()) continue;
     const auto groups = scheme.groups(type->shape, weight.channel, weight.contracted);
     if (!groups) {
-      asks.refuse("the sum keeps no axis of the weight, so there are no channels");
+      asks.refuse(
+          weight.channel < 0
+              ? "the sum keeps no axis of the weight, so there are no channels"
+              : "the sum runs along no whole axis of the weight, on which blocks would lie");
       continue;
     }
     const Choice choice = choose_form(scheme, node, weight, weighted.bias, *groups);

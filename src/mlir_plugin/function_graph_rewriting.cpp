@@ -382,8 +382,8 @@ Expected<void> FunctionGraph::finish() {
   QUADRANT_TRY(const std::vector<NodeId> order, topological_order(*this));
   for (const NodeId node : llvm::reverse(order)) {
     const Row& row = rows_[node.index];
-    const bool is_unread = !row.is_erased && row.makes_codes && is_move(row.op) &&
-                           row.op->use_empty();
+    const bool is_unread =
+        !row.is_erased && row.makes_codes && is_move(row.op) && row.op->use_empty();
     if (is_unread) QUADRANT_CHECK(erase(node));
   }
   for (const NodeId node : order) {

@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "mlir_plugin/passes.hpp"
 #include "mlir_plugin/quantized_parts.hpp"
 #include "mlir_plugin/scheme_pass.hpp"
 #include "mlir_plugin/seen.hpp"
+#include "numerics/moved_weight.hpp"
 #include "quadrant/engine/explain/explain.hpp"
 #include "quadrant/ir/ops.hpp"
 
@@ -59,7 +61,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
                                        const QuantizeOptions& options) final {
     QUADRANT_TRY(Analysis analysis, decide(graph, registry, options));
     std::size_t weights = 0;
-    std::size_t selected = 0;
+    std::unordered_set<NodeId> selected;  // constants, be it as a move of theirs
     const std::vector<Explanation> explanations = explain_all(graph, registry, analysis);
     for (std::size_t i = 0; i < explanations.size(); ++i) {
       const NodeId node = analysis.order[i];
@@ -72,10 +74,9 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       if (!is_of_interest(graph, node)) continue;
       const Explanation& explanation = explanations[i];
       const bool is_selected = explanation.state == State::ToQuantize;
-      if (graph.constant(node) != nullptr) {
-        ++weights;
-        if (is_selected) ++selected;
-      }
+      if (graph.constant(node) != nullptr) ++weights;
+      const NodeRef source = moved_from({&graph, node});
+      if (is_selected && graph.constant(source.id) != nullptr) selected.insert(source.id);
       std::string text = fmt::format("{}: {}: {}", graph.name(node),
                                      is_selected ? codes() : "float", explanation.reason);
       mlir::Operation* const op = graph.operation(node);
@@ -95,8 +96,8 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       mlir::emitRemark(graph.location(node), text);
     }
     if (weights == 0) return analysis;
-    mlir::emitRemark(graph.function().getLoc(),
-                     fmt::format("{} of {} float constants become {}", selected, weights, codes()));
+    mlir::emitRemark(graph.function().getLoc(), fmt::format("{} of {} float constants become {}",
+                                                            selected.size(), weights, codes()));
     return analysis;
   }
 };

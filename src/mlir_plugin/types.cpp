@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/float16.hpp"
 #include "ir/quantized_type.hpp"
 #include "ir/scales.hpp"
 
@@ -214,10 +215,28 @@ mlir::Type with_element(mlir::Type type, mlir::Type element) {
   return shaped ? mlir::Type(shaped.clone(element)) : element;
 }
 
+namespace {
+
+// Whether `type` has these numbers; scales of blocks are elements of the expressed type.
+bool holds(ElementType type, const Constant& scales) {
+  if (type != ElementType::float16 && type != ElementType::bfloat16) return true;
+  const auto numbers = read_exact_scales(scales);
+  return !numbers || std::ranges::all_of(*numbers, [&](double scale) {
+    const auto number = static_cast<float>(scale);
+    const float held = type == ElementType::float16 ? widen_float16(round_to_float16(number))
+                                                    : widen_bfloat16(round_to_bfloat16(number));
+    return static_cast<double>(held) == scale;
+  });
+}
+
+}  // namespace
+
 bool has_quantized_type(const TensorType& type) {
   if (!type.uniform()) return false;
   const bool is_in_blocks = type.uniform()->granularity.kind == Granularity::Kind::block;
-  if (is_in_blocks && !has_blocks) return false;
+  if (is_in_blocks && (!has_blocks || !holds(type.uniform()->expressed, type.uniform()->scales))) {
+    return false;
+  }
   return static_cast<bool>(verify_quantized_type(*type.uniform(), type.shape));
 }
 

@@ -49,8 +49,8 @@ struct BlockType {
                                                                      const UniformType& type);
 
 /// Whether `to_quantized_type` has one for a tensor of that type, which is quantized: another
-/// format, scales below zero, blocks that do not divide their axis, and blocks before version 20
-/// have none.
+/// format, scales below zero, blocks that do not divide their axis or have scales that the
+/// expressed type has not, and blocks before version 20 have none.
 [[nodiscard]] bool has_quantized_type(const TensorType& type);
 
 /// The integer type that holds the codes.

@@ -197,6 +197,23 @@ def test_report():
         assert "arith.constant#0: codes of nf4: axis=0 block=64" in done.stderr, done.stderr
         assert "1 of 1 float constants become codes of nf4" in done.stderr, done.stderr
         assert done.stdout == rewritten(version, text, "")
+        # Codes are those of the weight behind its transpose, which is one weight.
+        said = plugin(version, product(WEIGHTS["even"], turned=True).program(), "quadrant-report{type=nf4}").stderr
+        assert "1 of 1 float constants become codes of nf4" in said, said
+
+
+DEPTHWISE = """func.func @f(%x: tensor<1x6x6x4xf32>, %b: tensor<4xf32>) -> tensor<1x4x4x4xf32> {
+  %w = "tosa.const"() <{value = dense<0.5> : tensor<3x3x4x1xf32>}> : () -> tensor<3x3x4x1xf32>
+  %y = tosa.depthwise_conv2d %x, %w, %b {dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>}
+    : (tensor<1x6x6x4xf32>, tensor<3x3x4x1xf32>, tensor<4xf32>) -> tensor<1x4x4x4xf32>
+  return %y : tensor<1x4x4x4xf32>
+}
+"""
+
+
+def test_why_a_depthwise_weight_has_no_blocks():
+    said = plugin(19, DEPTHWISE, "quadrant-report{type=nf4}").stderr
+    assert "runs along no whole axis of the weight, on which blocks would lie" in said and "no channels" not in said, said
 
 
 def test_contents_that_are_not_here():

@@ -649,6 +649,28 @@ def test_blocks():
         assert done.returncode == 1 and words in done.stderr, done.stderr
 
 
+def test_blocks_of_float16():
+    """Scales are float32, by which the codes were found, or float16 where that is said, which MLIR has a type for."""
+    half = drawn(64, 8).astype(np.float16)
+    identity = np.eye(64, dtype=np.float16)
+    to = type_16(half)
+    text = ("func.func private @printMemrefF32(tensor<*xf32>) attributes {llvm.emit_c_interface}\nfunc.func @main() {\n  "
+            + "\n  ".join([constant("%x", identity), constant("%w", half), "%z = arith.constant 0.0 : f32", "%e = tensor.empty() : tensor<64x8xf32>",
+                           "%d = linalg.fill ins(%z : f32) outs(%e : tensor<64x8xf32>) -> tensor<64x8xf32>",
+                           f"%y = linalg.matmul ins(%x, %w : {type_16(identity)}, {to}) outs(%d : tensor<64x8xf32>) -> tensor<64x8xf32>",
+                           "%u = tensor.cast %y : tensor<64x8xf32> to tensor<*xf32>", "call @printMemrefF32(%u) : (tensor<*xf32>) -> ()",
+                           "return"]) + "\n}\n")
+    parts = half.astype(np.float32).reshape(-1, 4, 8)
+    for scale_type, options in ((np.float32, ""), (np.float16, " scales=float16")):
+        quantize = f"quadrant-quantize{{granularity=block block-size=4 gains=unit{options}}}"
+        made = rewritten(22, text, quantize)
+        assert ("!quant.uniform" in made) == bool(options) and "64x8xi8" in made, made
+        scales = (np.abs(parts).max(1, keepdims=True) / np.float32(127)).astype(scale_type).astype(np.float32)
+        expected = (np.clip(np.rint(parts / scales), -127, 127) * scales).reshape(64, 8).astype(np.float16)
+        ours = printed_numbers(run_main(text, f"{quantize},quadrant-lower-quant-ops", version=22)).reshape(64, 8)
+        assert np.abs(ours - expected).max() < 2e-3 * np.abs(half).max() / 8, np.abs(ours - expected).max()
+
+
 def test_zero_points_of_blocks_stay_what_they_are_when_printed():
     """MLIR prints those of u4 above 7 as negative numbers."""
     module = network([constant("%w", W)], W)
