@@ -6,7 +6,7 @@ the page how far it is off, and what it says of machines that are not here.
 
 Hosts are network namespaces of this machine (tests/adapters/mpi/_hosts.py: root is needed), each with a rank of one thread;
 links are limited by tc's token buckets. The model's coefficients are fitted on runs of one host, of two whose links are not
-limited, and of two at 200 Mbit/s. From them follow the times at other rates and on other numbers of hosts, which are
+limited, and of two at 200 Mbit/s; what starting so many ranks takes is measured by itself. From these follow the times at other rates and on other numbers of hosts, which are
 measured besides. Each figure is the best of the repetitions, which take turns: of use on a machine that does nothing else.
 The release build has to be there, with MPI.
 """
@@ -70,26 +70,33 @@ def terms(run, samples, size):
             size * steps(run.hosts) * 8 / run.rate if run.rate else 0]
 
 
-def fit(measured, size):
-    """Least squares of relative errors, of numbers that are not negative: (a, b, d, c) of each command; the c, which is the
-    network's, is one."""
-    commands, rows = list(size), []
+def fit(measured, size, starting):
+    """Least squares of relative errors, of numbers that are not negative: (a, b, d, c) of each command, with a less the
+    starting; the c, which is the network's, is one."""
+    commands, rows, shares = list(size), [], []
     for (command, run), seconds in measured.items():
         if run not in FITTED:
             continue
         row, at = np.zeros(3 * len(commands) + 1), 3 * commands.index(command)
         *row[at:at + 3], row[-1] = terms(run, command.samples, size[command])
         rows.append(row / seconds)
+        shares.append(1 - starting[run.hosts] / seconds)
     matrix = np.array(rows)
     units = matrix.max(axis=0)  # some columns are of bytes
-    found = scipy.optimize.nnls(matrix / units, np.ones(len(rows)))[0] / units
+    found = scipy.optimize.nnls(matrix / units, np.array(shares))[0] / units
     return {command: np.append(found[3 * i:3 * i + 3], found[-1]) for i, command in enumerate(commands)}
 
 
+def timed(call):
+    start = time.monotonic()
+    subprocess.run(call, check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    return time.monotonic() - start
+
+
 def measure(commands, repeat, binary, folder):
-    """Seconds of each run of each command, and bytes of their tables."""
+    """Seconds of each run of each command, bytes of their tables, and seconds in which so many ranks start and end."""
     hosts = _hosts.Hosts(4, folder)
-    best, size = {}, {}
+    best, size, starting = {}, {}, {}
     try:
         for command in commands:
             at = folder / command.name.replace(" ", "")
@@ -98,32 +105,33 @@ def measure(commands, repeat, binary, folder):
             for parts in (1, 2):
                 make_samples(at / f"data{parts}", command.samples * parts // 2, command.columns)
         for _ in range(repeat):
+            hosts.set_rate(None)
+            for ranks in dict.fromkeys(run.hosts for run in (*FITTED, *PREDICTED)):
+                seconds = timed(hosts.command(ranks, binary, "--version"))
+                starting[ranks] = min(seconds, starting.get(ranks, seconds))
             for rate in dict.fromkeys(run.rate for run in (*FITTED, *PREDICTED)):
                 hosts.set_rate(rate)
                 for command in commands:
                     at = folder / command.name.replace(" ", "")
                     for run in (run for run in (*FITTED, *PREDICTED) if run.rate == rate):
-                        start = time.monotonic()
-                        subprocess.run(hosts.command(run.hosts, binary, "calibrate", at / "model.onnx", "--data",
-                                                     at / f"data{run.parts}", "-o", at / "out", "--threads", "1", *command.options,
-                                                     seconds=300),
-                                       check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
-                        seconds = time.monotonic() - start
+                        seconds = timed(hosts.command(run.hosts, binary, "calibrate", at / "model.onnx", "--data",
+                                                      at / f"data{run.parts}", "-o", at / "out", "--threads", "1",
+                                                      *command.options, seconds=300))
                         best[command, run] = min(seconds, best.get((command, run), seconds))
                         size[command] = (at / "out").stat().st_size
                         print(command.name, run, f"{seconds:.2f}", file=sys.stderr, flush=True)
     finally:
         hosts.close()
-    return best, size
+    return best, size, starting
 
 
-def tables(best, size):
+def tables(best, size, starting):
     """What goes into the page."""
-    fitted, rows, errors = fit(best, size), [], []
+    fitted, rows, errors = fit(best, size, starting), [], []
     order = sorted(best, key=lambda case: (case[0].name, -(case[1].rate or 10 * GBIT), case[1].hosts, case[1].parts))
     for command, run in order:
         seconds = best[command, run]
-        model = float(np.dot(terms(run, command.samples, size[command]), fitted[command]))
+        model = starting[run.hosts] + float(np.dot(terms(run, command.samples, size[command]), fitted[command]))
         off = "fitted"
         if run in PREDICTED:
             errors.append(model / seconds - 1)
@@ -132,11 +140,12 @@ def tables(best, size):
         rows.append((command.name, rate, str(run.hosts), str(command.samples * run.parts // 2), f"{seconds:.2f}", f"{model:.2f}", off))
     coefficients = [(command.name, f"{size[command] / 1e6:.1f}", f"{a:.2f}", f"{1000 * b:.2f}", f"{1e9 * d:.1f}", f"{c:.2f}")
                     for command, (a, b, d, c) in fitted.items()]
+    starts = ", ".join(f"{ranks} in {seconds:.2f} s" for ranks, seconds in sorted(starting.items()))
     left = ("command", "links")
-    return (markdown_table(("command", "links", "hosts", "samples", "measured, s", "model, s", "model is off by"), rows, left) +
-            "\n\nFitted, with M, the bytes of the tables:\n\n" +
-            markdown_table(("command", "M, MB", "a, s", "b, ms", "d, ms a MB", "c"), coefficients, left),
-            beyond(fitted, max(map(abs, errors))))
+    parts = (markdown_table(("command", "links", "hosts", "samples", "measured, s", "model, s", "model is off by"), rows, left),
+             f"Ranks start and end: {starts}. Fitted, besides, with M, the bytes of the tables:",
+             markdown_table(("command", "M, MB", "a, s", "b, ms", "d, ms a MB", "c"), coefficients, left))
+    return "\n\n".join(parts), beyond(fitted, max(map(abs, errors)))
 
 
 def beyond(fitted, error):
@@ -164,8 +173,8 @@ def main():
     commands = [dataclasses.replace(command, layers=round(command.layers * options.scale),
                                     samples=2 * round(command.samples * options.scale / 2)) for command in COMMANDS]
     with tempfile.TemporaryDirectory() as folder:
-        best, size = measure(commands, options.repeat, options.build / "bin" / "quadrant-mpi", pathlib.Path(folder))
-    for name, text in zip(("network", "beyond"), tables(best, size)):
+        measured = measure(commands, options.repeat, options.build / "bin" / "quadrant-mpi", pathlib.Path(folder))
+    for name, text in zip(("network", "beyond"), tables(*measured)):
         print(text)
         if not options.print:
             PAGE.write_text(replace_between(PAGE, name, text))

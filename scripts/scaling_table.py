@@ -111,10 +111,10 @@ class Command:
 
 # Each some 5 s alone on a core of 2.4 GHz.
 COMMANDS = (
-    Command("calibrate", ("calibrate", "--data"), "s.json", 512, 8, 1000, "samples"),
+    Command("calibrate", ("calibrate", "--data"), "s.json", 512, 8, 800, "samples"),
     Command("calibrate --moments", ("calibrate", "--moments", "--data"), "m", 1024, 8, 64, "samples"),
     Command("quantize, feedback", ("quantize", "--scheme", "weight-only", "--bits", "4", "--rounding", "feedback", "--calibration"),
-            "q.onnx", 1024, 8, 48, "layers"),
+            "q.onnx", 1024, 8, 40, "layers"),
 )
 
 
