@@ -17,6 +17,7 @@
 #include "quadrant/ir/ops.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/linear_layer.hpp"
+#include "transforms/norms.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -28,9 +29,7 @@ constexpr std::array homogeneous_kinds{ops::Relu::kind, ops::LeakyRelu::kind, op
 // The same where the channels are axis 1.
 constexpr std::array pooled_kinds{ops::MaxPool::kind, ops::AveragePool::kind,
                                   ops::GlobalMaxPool::kind, ops::GlobalAveragePool::kind};
-// Behind which there are a factor and a summand for each channel, along the last axis or axis 1.
-constexpr std::array last_axis_norms{ops::LayerNormalization::kind, ops::RMSNormalization::kind,
-                                     ops::SimplifiedLayerNormalization::kind};
+// Behind which there are a factor and a summand for each channel, along axis 1.
 constexpr std::array first_axis_norms{ops::BatchNormalization::kind,
                                       ops::InstanceNormalization::kind};
 

@@ -10,19 +10,17 @@
 #include <utility>
 
 #include "ir/ops/elementwise.hpp"
-#include "ir/ops/normalization.hpp"
 #include "ir/ops/places.hpp"
 #include "ir/ops/reductions.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "transforms/hadamard.hpp"
+#include "transforms/norms.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
 
-constexpr std::array rotated_norms{ops::LayerNormalization::kind, ops::RMSNormalization::kind,
-                                   ops::SimplifiedLayerNormalization::kind};
 // What they make of squares, or of all, along the last axis stays the same.
 constexpr std::array unchanged_sums{ops::ReduceMean::kind, ops::ReduceSumSquare::kind,
                                     ops::ReduceL2::kind};
@@ -39,27 +37,18 @@ Extent last_extent(const TensorType& type) {
   return shape.rank() == 0 ? Extent(1) : shape[shape.rank() - 1];
 }
 
-bool is_along_last_axis(NodeRef node, std::string_view kind) {
+// One of these, along the last axis alone.
+template <class Kinds>
+bool is_row_sum(NodeRef node, const Kinds& kinds) {
   const TensorType* const type = node.operand_type(0);
-  if (node.kind() != kind || type == nullptr || !type->shape.is_ranked()) return false;
-  const Shape& before = type->shape;
-  const Shape& after = node.type().shape;
-  // Told by the extents: the last one is gone, or 1, and all others are there.
-  if (!after.is_ranked()) return false;
-  const bool keeps = after.rank() == before.rank();
-  if (!keeps && after.rank() != before.rank() - 1) return false;
+  if (!is_of(kinds, node.kind()) || type == nullptr || !type->shape.is_ranked()) return false;
   auto axes = node.attribute_or("axes", std::vector<std::int64_t>());
   if (const Constant* const given = node.operand_constant(1)) {
     const auto read = read_integers(*given, given->element_count());
     if (!read) return false;
     axes = *read;
   }
-  return axes.size() == 1 && (axes[0] == -1 || axes[0] == before.rank() - 1);
-}
-
-bool is_row_sum(NodeRef node, std::span<const std::string_view> kinds) {
-  return std::ranges::any_of(kinds,
-                             [&](std::string_view kind) { return is_along_last_axis(node, kind); });
+  return axes.size() == 1 && (axes[0] == -1 || axes[0] == type->shape.rank() - 1);
 }
 
 // The power of two, or the product with itself.
@@ -100,14 +89,15 @@ class StreamSearch {
  private:
   OrReason<void> look(Value value) {
     const NodeRef maker = graph_.ref(value.node);
-    if (!scale_of(value)) {
+    const std::optional<std::size_t> scale = scale_of(value);
+    if (!scale) {
       if (auto made = look_at_maker(maker, value); !made) return made;
     }
     for (const Use& use : graph_.uses(value.node)) {
       if (use.result != value.result) continue;
       const NodeRef user = graph_.ref(use.user);
-      auto read = scale_of(value) ? look_at_scaled(user, use.operand, value)
-                                  : look_at_user(user, use.operand, value);
+      auto read = scale ? look_at_scaled(user, use.operand, value, *scale)
+                        : look_at_user(user, use.operand, value);
       if (!read) return read;
     }
     return {};
@@ -135,7 +125,7 @@ class StreamSearch {
     }
     if (is_square(user)) return only_summed(user);
     if (kind == ops::Multiply::kind || kind == ops::Div::kind) return factor(user, operand);
-    if (is_of(rotated_norms, kind) && operand == 0) return norm(user);
+    if (is_of(last_axis_norms, kind) && operand == 0) return norm(user);
     return read_by(user, operand, value, std::nullopt);
   }
 
@@ -212,8 +202,8 @@ class StreamSearch {
   // --- scaled values
   // --------------------------------------------------------------------------------
 
-  OrReason<void> look_at_scaled(NodeRef user, std::uint32_t operand, Value value) {
-    const std::size_t scale = *scale_of(value);
+  OrReason<void> look_at_scaled(NodeRef user, std::uint32_t operand, Value value,
+                                std::size_t scale) {
     if (is_move(user) && operand == 0) return add_scaled(user.result(), scale);
     if (user.kind() == ops::Add::kind && user.operand_constant(1 - operand) != nullptr) {
       StreamScale& of = found_.scales[scale];
@@ -349,7 +339,7 @@ std::vector<Value> normalized_values(const Graph& graph) {
     const NodeId id = graph.node_at(index);
     if (!id.is_valid()) continue;
     const NodeRef node = graph.ref(id);
-    if (is_of(rotated_norms, node.kind()) && !node.operand(0).is_absent()) {
+    if (is_of(last_axis_norms, node.kind()) && !node.operand(0).is_absent()) {
       found.push_back(node.operand(0));
     }
     if (!is_row_sum(node, sums_of_squares)) continue;

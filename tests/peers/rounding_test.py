@@ -4,7 +4,11 @@
 """
 import _peers
 
+import json
+
 import numpy as np
+import onnx
+from onnx import numpy_helper
 
 from _command import ROOT, quadrant, run_tests, scratch
 from _litert import run_litert
@@ -90,6 +94,58 @@ def check_efforts(path):
         assert found[0] + 1 < found[1] < found[2], found
 
 
+def check_low_rank(path):
+    """Factors are those of the singular values that numpy finds, and every runtime multiplies by them."""
+    with scratch() as folder:
+        calibration, evaluation = samples_of(path)
+        data = saved(folder, calibration)
+
+        def outputs(model):
+            session = session_of(model)
+            return [session.run(None, feed)[0] for feed in evaluation]
+
+        floats = outputs(path)
+        found = {}
+        for name, options in {"plain": (), "rounded": ("--calibration", data)}.items():
+            without = decibels(floats, outputs(written(folder, path, f"{name}.onnx", "--bits", 4, *options)))
+            rank = ("--bits", 4, "--low-rank", 12, *options)
+            corrected = outputs(written(folder, path, f"{name}_12.onnx", *rank))
+            found[name] = without, decibels(floats, corrected)
+            print(f"{path.stem}, {name}: {without:.1f} dB, {found[name][1]:.1f} dB")
+            assert found[name][1] > without + .5, found
+        model = compiled_by_openvino(str(written(folder, path, "made.xml", *rank)))
+        assert decibels(corrected, [next(iter(model(feed).values())) for feed in evaluation]) > 80
+        target = written(folder, path, "made.tflite", *rank)
+        assert decibels(corrected[:1], [next(iter(run_litert(target, evaluation[0]).values()))]) > 80
+        check_factors(path, folder)
+
+
+def check_factors(path, folder):
+    done = quadrant("quantize", path, "-o", folder / "told.onnx", "--scheme", "weight-only", "--bits", 4,
+                    "--low-rank", 12, "--json")
+    assert done.returncode == 0, done.stderr
+    real = {each.name: numpy_helper.to_array(each) for each in onnx.load(path).graph.initializer}
+    made = {each.name: each for each in onnx.load(folder / "told.onnx").graph.initializer}
+    told = json.loads(done.stdout)["low_rank"]
+    assert told
+    for each in told:
+        weight = real[each["weight"]].astype(np.float64)
+        left, right = (numpy_helper.to_array(made[f"{each['weight']}_{side}"]) for side in ("left", "right"))
+        assert each["bytes"] == left.nbytes + right.nbytes
+        if left.shape[0] != weight.shape[0]:  # read transposed
+            weight = weight.T
+        # The scales of channels are float32, and codes are told by what they are nearest to.
+        rest = each["error"]
+        before = each["error_before"]
+        product = left.astype(np.float64) @ right
+        # D - D V V^T is orthogonal to D V V^T: the squares add up, and each term is a singular value's.
+        assert abs(before - rest - np.sum(product ** 2)) < 1e-5 * before
+        values = np.linalg.svd(product, compute_uv=False)
+        lengths = np.linalg.norm(left, axis=0) * np.linalg.norm(right, axis=1)
+        assert np.allclose(values[:12], lengths, rtol=1e-4), (values[:12], lengths)
+        assert rest <= (min(weight.shape) - 12) * values[11] ** 2 * (1 + 1e-4)
+
+
 def check_migrated(path):
     """The float model stays as it is where factors move."""
     with scratch() as folder:
@@ -107,6 +163,11 @@ def check_migrated(path):
 def test_efforts():
     for path in sorted(EXAMPLES.glob("*.onnx")):
         yield path.stem, check_efforts, path
+
+
+def test_low_rank():
+    path = EXAMPLES / "tiny_transformer.onnx"
+    yield path.stem, check_low_rank, path
 
 
 def test_migrated():

@@ -263,7 +263,7 @@ TEST_CASE("what hinders is named, and nothing changes") {
                    const Value n = model.graph.find_value("n");
                    model.graph.add_output("o", model.add("add", {n, x}, "sum"));
                  }),
-                 "'sum' (add) reads 'n'"));
+                 "'n' has a scale"));
   CHECK(contains(left_by([](ModelBuilder& model, Value x) {
                    const Value other = model.graph.add_input(
                        "other", {ElementType::float32, {1, tokens, 64}, nullptr});
