@@ -14,6 +14,7 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
+class Option;
 }
 
 namespace quadrant::cli {
@@ -21,6 +22,7 @@ namespace quadrant::cli {
 /// What `calibrate` was asked for, of moments.
 struct MomentsOptions {
   std::string moments;  ///< as `settle` finds it; empty: none
+  const CLI::Option* option = nullptr;
   std::size_t block = SecondMoments::whole;
   bool says_block = false;
   bool grid_only = false;

@@ -22,7 +22,7 @@ constexpr std::size_t layers = 20;
 constexpr std::uint64_t bytes_of_layer = 80;  // sums of 10 pairs of 4 columns
 
 // Products of the same input.
-Graph model() {
+Graph products_of_x() {
   std::string text = "%x: tensor<3x4xf32> = input()\n";
   std::string outputs;
   for (std::size_t i = 0; i < layers; ++i) {
@@ -34,7 +34,7 @@ Graph model() {
   return value_of(parse_graph(text + outputs));
 }
 
-class Notes final : public Sink {
+class HeardNotes final : public Sink {
  public:
   void report(const Diagnostic& diagnostic) override { found.push_back(diagnostic.message); }
   std::vector<std::string> found;
@@ -52,7 +52,7 @@ std::string written(const SecondMomentsTable& table) {
 }  // namespace
 
 TEST_CASE("the same moments for any memory in which each layer finds room") {
-  const Graph graph = model();
+  const Graph graph = products_of_x();
   const auto data = random_data_set(graph, 5, 3);
   const test::TemporaryFolder folder;
   const std::string wanted =
@@ -61,7 +61,7 @@ TEST_CASE("the same moments for any memory in which each layer finds room") {
     for (const std::string& scratch : {std::string(), folder.path()}) {
       CAPTURE(memory);
       CAPTURE(scratch);
-      Notes notes;
+      HeardNotes notes;
       const auto found =
           value_of(gather_moments({graph, Interpreter(), *data}, nullptr,
                                   {.sink = &notes, .moments_memory = memory, .scratch = scratch}));
@@ -77,9 +77,9 @@ TEST_CASE("the same moments for any memory in which each layer finds room") {
 }
 
 TEST_CASE("layers that find no room by themselves have moments of blocks") {
-  const Graph graph = model();
+  const Graph graph = products_of_x();
   const auto data = random_data_set(graph, 5, 3);
-  Notes notes;
+  HeardNotes notes;
   const auto found = value_of(gather_moments({graph, Interpreter(), *data}, nullptr,
                                              {.sink = &notes, .moments_memory = 16 * 79}));
   CHECK(found.weights.size() == layers);
