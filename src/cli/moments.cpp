@@ -204,6 +204,7 @@ void declare(CLI::App& command, MomentsOptions& options) {
                 "without a word), of blocks of N neighbours, which takes less memory, or of "
                 "each with itself (diagonal)")
           ->expected(0, 1);
+  options.option = moments;
   CLI::Option* const grid_only = command
                                      .add_flag("--grid-only", options.grid_only,
                                                "Find only their grids, on which runs on parts of "
@@ -221,8 +222,7 @@ void declare(CLI::App& command, MomentsOptions& options) {
 }
 
 Expected<void> settle(MomentsOptions& options, std::string& model) {
-  const bool has_word = !options.moments.empty() && options.moments != "true";  // CLI11's for none
-  if (has_word) {
+  if (!options.moments.empty()) {
     const auto block = parse_block(options.moments);
     options.says_block = block.has_value();
     options.block = block.value_or(SecondMoments::whole);
@@ -233,6 +233,8 @@ Expected<void> settle(MomentsOptions& options, std::string& model) {
                               options.moments));
     }
     if (!block) model = std::exchange(options.moments, "full");
+  } else if (options.option->count() != 0) {
+    options.moments = "full";
   }
   if (!model.empty()) return {};
   return fail(ErrorCode::usage, "MODEL is required (see 'quadrant calibrate --help')");

@@ -21,6 +21,7 @@ namespace quadrant::cli {
 /// What `calibrate` was asked for, of moments.
 struct MomentsOptions {
   std::string moments;  ///< as `settle` finds it; empty: none
+  const CLI::Option* option = nullptr;
   std::size_t block = SecondMoments::whole;
   bool says_block = false;
   bool grid_only = false;

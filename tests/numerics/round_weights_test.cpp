@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -193,7 +194,7 @@ TEST_CASE("the same of weights that are rounded in several parts") {
 
 // Groups of a scale lie in one block of the moments, in several, and across their ends.
 TEST_CASE("the same by moments of blocks") {
-  for (const std::size_t block : {1, 5, 16, 100}) {
+  for (const std::size_t block : std::array<std::size_t, 4>{1, 5, 16, 100}) {
     for (const std::string_view name : formats) check_roundings({1, 9, 40, false}, name, 5, block);
     for (const std::string_view name : {"int4", "i4 * f16[block=32] : f32", "q4_k"}) {
       check_roundings({1, 70, 200, false}, name, 7, block);

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -22,7 +23,7 @@ constexpr std::size_t layers = 20;
 constexpr std::uint64_t bytes_of_layer = 80;  // sums of 10 pairs of 4 columns
 
 // Products of the same input.
-Graph model() {
+Graph products_of_x() {
   std::string text = "%x: tensor<3x4xf32> = input()\n";
   std::string outputs;
   for (std::size_t i = 0; i < layers; ++i) {
@@ -34,7 +35,7 @@ Graph model() {
   return value_of(parse_graph(text + outputs));
 }
 
-class Notes final : public Sink {
+class HeardNotes final : public Sink {
  public:
   void report(const Diagnostic& diagnostic) override { found.push_back(diagnostic.message); }
   std::vector<std::string> found;
@@ -52,16 +53,17 @@ std::string written(const SecondMomentsTable& table) {
 }  // namespace
 
 TEST_CASE("the same moments for any memory in which each layer finds room") {
-  const Graph graph = model();
+  const Graph graph = products_of_x();
   const auto data = random_data_set(graph, 5, 3);
   const test::TemporaryFolder folder;
   const std::string wanted =
       print_moments(value_of(gather_moments({graph, Interpreter(), *data}, nullptr, {})));
-  for (const std::uint64_t memory : {16 * bytes_of_layer, 40 * bytes_of_layer, 1U << 20U}) {
+  for (const std::uint64_t of_layers : std::array<std::uint64_t, 3>{16, 40, 10000}) {
+    const std::uint64_t memory = of_layers * bytes_of_layer;
     for (const std::string& scratch : {std::string(), folder.path()}) {
       CAPTURE(memory);
       CAPTURE(scratch);
-      Notes notes;
+      HeardNotes notes;
       const auto found =
           value_of(gather_moments({graph, Interpreter(), *data}, nullptr,
                                   {.sink = &notes, .moments_memory = memory, .scratch = scratch}));
@@ -77,9 +79,9 @@ TEST_CASE("the same moments for any memory in which each layer finds room") {
 }
 
 TEST_CASE("layers that find no room by themselves have moments of blocks") {
-  const Graph graph = model();
+  const Graph graph = products_of_x();
   const auto data = random_data_set(graph, 5, 3);
-  Notes notes;
+  HeardNotes notes;
   const auto found = value_of(gather_moments({graph, Interpreter(), *data}, nullptr,
                                              {.sink = &notes, .moments_memory = 16 * 79}));
   CHECK(found.weights.size() == layers);
