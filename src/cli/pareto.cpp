@@ -39,7 +39,8 @@ class Pareto final : public Command {
     command.footer(
         "Each weight is stored in 8 bits, in 4 bits, or in floats. Errors are predicted: those at "
         "the\n"
-        "outputs, with samples, or those of the weights.\n\n"
+        "outputs, with samples; without, half those on assumed inputs, half those of the "
+        "weights.\n\n"
         "Example:\n"
         "  quadrant pareto model.onnx --scheme weight-only --data samples --report out.html");
   }

@@ -62,10 +62,12 @@ Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure_plain(const Option
 
 Expected<void> BudgetRun::judge_beside(std::vector<Measured> plain) {
   const bool can_judge = study_.meter_->has_data()
-                             ? study_.meter_->holds_back()
+                             ? study_.meter_->holds_back() && part_ == MeterSamples::fitted
                              : study_.meter_->assumes_inputs() && !counts_weights_;
   if (!can_judge) return {};
-  std::vector<Options> choices{best_.options};
+  std::vector<Options> choices;
+  choices.reserve(plain.size() + 1);
+  choices.push_back(best_.options);
   for (const Measured& one : plain) choices.push_back(one.options);
   QUADRANT_TRY(const std::vector<double> errors, judge(choices));
   const auto least = std::ranges::min_element(errors);  // of equals the first, what was searched
