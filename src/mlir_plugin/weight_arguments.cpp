@@ -115,12 +115,13 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
 
 // Of integers with one scale for each group, its type where that alone makes them not uniform.
 std::optional<ElementType> other_scales(const WeightOnly& scheme) {
+  if (scheme.is_uniform()) return std::nullopt;
   const auto format = parse_number_format(scheme.options().type);
   const bool is_simple = format && std::holds_alternative<IntegerCode>(format->code) &&
                          format->scales.size() == 1 && format->offset != Offset::minimum;
   const auto* const scale =
       is_simple ? std::get_if<FloatScale>(&format->scales.front().type) : nullptr;
-  return scale == nullptr || is_uniform(*format) ? std::nullopt : std::optional(scale->type);
+  return scale == nullptr ? std::nullopt : std::optional(scale->type);
 }
 
 // Why no argument becomes codes and scales; empty: some may.
