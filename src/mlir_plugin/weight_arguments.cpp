@@ -102,6 +102,14 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
                 fmt::format("no quantized type of this version of MLIR is {}", to_string(*type)));
   }
   UniformType made = *type->uniform();
+  const bool is_half =
+      made.expressed == ElementType::float16 || made.expressed == ElementType::bfloat16;
+  if (is_half && made.granularity.kind == Granularity::Kind::block) {
+    return fail(ErrorCode::impossible,
+                fmt::format("MLIR has the scales of its blocks as {} alone, and others are passed; "
+                            "granularity=channel has no blocks",
+                            to_string(made.expressed)));
+  }
   const Shape shape = parameter_shape(real.shape, made.granularity);
   const std::int64_t count = shape.element_count().value_or(most_scales + 1);
   if (count > most_scales) {
