@@ -79,16 +79,7 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
       if (is_selected && graph.constant(source.id) != nullptr) selected.insert(source.id);
       std::string text = fmt::format("{}: {}: {}", graph.name(node),
                                      is_selected ? codes() : "float", explanation.reason);
-      mlir::Operation* const op = graph.operation(node);
-      if (op != nullptr && is_part(*op)) {
-        text += "; it is a part of a weight that is quantized already: scales, or a table";
-      } else if (op != nullptr && graph.constant(node) == nullptr && contents_of(*op)) {
-        text +=
-            "; its contents are not here, or not read: a resource that was elided or is of another "
-            "size than its type's, more than 2^31 equal elements, or elements of another type";
-      }
-      const std::string fate = op == nullptr ? fate_of(graph.value({node})) : std::string();
-      if (!fate.empty()) text += "; " + fate;
+      text += besides(graph, node);
       for (const ExplainedBenefit& benefit : explanation.benefits) {
         text += fmt::format("; {} as {}: {}", benefit.operand, benefit.constraint,
                             benefit.realized ? "granted" : benefit.why_not);
@@ -99,6 +90,21 @@ class ReportPass final : public mlir::PassWrapper<ReportPass, SchemePass> {
     mlir::emitRemark(graph.function().getLoc(), fmt::format("{} of {} float constants become {}",
                                                             selected.size(), weights, codes()));
     return analysis;
+  }
+
+  // What the engine does not know of the value.
+  [[nodiscard]] std::string besides(const FunctionGraph& graph, NodeId node) const {
+    mlir::Operation* const op = graph.operation(node);
+    if (op == nullptr) {
+      const std::string fate = fate_of(graph.value({node}));
+      return fate.empty() ? fate : "; " + fate;
+    }
+    if (is_part(*op)) {
+      return "; it is a part of a weight that is quantized already: scales, or a table";
+    }
+    if (graph.constant(node) != nullptr || !contents_of(*op)) return {};
+    return "; its contents are not here, or not read: a resource that was elided or is of another "
+           "size than its type's, more than 2^31 equal elements, or elements of another type";
   }
 };
 

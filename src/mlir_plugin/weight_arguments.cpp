@@ -102,6 +102,14 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
                 fmt::format("no quantized type of this version of MLIR is {}", to_string(*type)));
   }
   UniformType made = *type->uniform();
+  const bool is_half =
+      made.expressed == ElementType::float16 || made.expressed == ElementType::bfloat16;
+  if (is_half && made.granularity.kind == Granularity::Kind::block) {
+    return fail(ErrorCode::impossible,
+                fmt::format("MLIR has the scales of its blocks as {} alone, and others are passed; "
+                            "granularity=channel has no blocks",
+                            to_string(made.expressed)));
+  }
   const Shape shape = parameter_shape(real.shape, made.granularity);
   const std::int64_t count = shape.element_count().value_or(most_scales + 1);
   if (count > most_scales) {
@@ -115,12 +123,13 @@ Expected<mlir::quant::QuantizedType> type_of_codes(const WeightOnly& scheme, con
 
 // Of integers with one scale for each group, its type where that alone makes them not uniform.
 std::optional<ElementType> other_scales(const WeightOnly& scheme) {
+  if (scheme.is_uniform()) return std::nullopt;
   const auto format = parse_number_format(scheme.options().type);
   const bool is_simple = format && std::holds_alternative<IntegerCode>(format->code) &&
                          format->scales.size() == 1 && format->offset != Offset::minimum;
   const auto* const scale =
       is_simple ? std::get_if<FloatScale>(&format->scales.front().type) : nullptr;
-  return scale == nullptr || is_uniform(*format) ? std::nullopt : std::optional(scale->type);
+  return scale == nullptr ? std::nullopt : std::optional(scale->type);
 }
 
 // Why no argument becomes codes and scales; empty: some may.

@@ -288,7 +288,7 @@ def test_found_arguments_that_stay_float_are_said():
         done = plugin(version, text, "quadrant-quantize")
         assert "stays float" not in done.stderr and "{quadrant.codes}" in done.stdout, done.stderr
     assert "{quadrant.codes}" in rewritten(22, text, f"quadrant-quantize{{{small} scales=float16}}")
-    # Of bfloat16, in blocks: scales are passed as float32.
+    # Of bfloat16, in blocks.
     half = text.replace("xf32", "xbf16").replace("f32", "bf16")
     for line in BODY[:4]:
         kind = line.split(" : ")[1].replace("f32", "bf16")
@@ -299,7 +299,8 @@ def test_found_arguments_that_stay_float_are_said():
              f"%y{i} = {CALL.format(i)}".replace("f32", "bf16") for i in range(2)]) +
         "\nreturn %y0, %y1 : tensor<3x8xbf16>, tensor<3x8xbf16>\n}\n")
     done = plugin(22, half, "quadrant-quantize{granularity=block block-size=8}")
-    assert done.returncode == 0 and "tensor<2x8xf32> {quadrant.scales}" in done.stdout, done.stderr + done.stdout
+    assert done.returncode == 0 and "remark: argument 1 of 'g' stays float: MLIR has the scales of its blocks as bf16 alone" in done.stderr, done.stderr
+    assert "{quadrant.codes}" in rewritten(22, half, "quadrant-quantize{granularity=channel gains=unit}")
 
 
 if __name__ == "__main__":

@@ -253,7 +253,7 @@ def test_advice_works_as_printed():
     broken[3, 4] = np.nan
     blocks = "type='i4 * f16[block=32] : f32'"
     for version in (19, 22):
-        text = product(broken).program()
+        text = product(broken).function()
         said = plugin(version, text, "quadrant-quantize").stderr
         assert "exclude=arith.constant#0, or non-finite=leave" in said, said
         for advice in ("exclude=arith.constant#0", "exclude=f:arith.constant#0", "exclude=linalg.matmul#0", "non-finite=leave"):
