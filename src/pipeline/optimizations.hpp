@@ -39,8 +39,8 @@ void tell(std::string_view what, const std::vector<LeftAlone>& left, const RunCo
 /// That they go together.
 [[nodiscard]] Expected<void> check(const Optimizations& wanted);
 
-/// Folds batch normalizations, and rotates, equalizes and absorbs where that is asked for. `path`: of the
-/// model, for messages. Returns the moments of the graph as it is then.
+/// Folds batch normalizations, and rotates, equalizes and absorbs where that is asked for. `path`:
+/// of the model, for messages. Returns the moments of the graph as it is then.
 [[nodiscard]] Expected<MomentsTable> transform(Graph& graph, const Optimizations& wanted,
                                                const std::string& path, const RunContext& context);
 

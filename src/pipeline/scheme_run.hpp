@@ -30,7 +30,7 @@ struct SchemeSubject {
   SchemeData weights{};          ///< what weight_only knows of the model, if it does
   std::shared_ptr<RoundingLog> rounding{};
   std::shared_ptr<LowRankReport> low_rank{};  ///< filled in by a step
-  StatisticsTable statistics{};  ///< what the model says of its values itself
+  StatisticsTable statistics{};               ///< what the model says of its values itself
   /// By which a scheme has found ranges, if one has.
   std::shared_ptr<const StatisticsTable> observed{};
   /// Values that the model wants statistics of. A scheme takes those away that it has some of; the

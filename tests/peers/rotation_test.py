@@ -22,13 +22,13 @@ def rotated(path, target):
 
 def check(path):
     with scratch() as folder:
-        told = rotated(path, folder / "rotated.onnx")
+        if "rotate: a stream of" not in rotated(path, folder / "rotated.onnx"):
+            return  # what else it did to the model, other tests look at
         before, after = session_of(path), session_of(folder / "rotated.onnx")
         for seed in range(3):
             feeds = random_feeds(before, seed)
             for a, b in zip(before.run(None, feeds), after.run(None, feeds)):
-                assert np.max(np.abs(a - b)) <= 2e-5 * max(1, np.max(np.abs(a)))
-        return "rotate: a stream of" in told
+                assert np.max(np.abs(a - b)) <= 1e-5 * np.max(np.abs(a))
 
 
 def test_results_stay():
