@@ -343,7 +343,6 @@ TEST_CASE("without samples, half of an error is at the outputs on assumed inputs
   const Registry registry = variants();
   Additive meter;
   meter.assumes = true;
-  // To the outputs, errors of the second weight alone are anything.
   const auto at_outputs = [](const PlannedValue& planned) {
     return error_of(planned) * (planned.value == "w1" ? 5 : 0.5);
   };
@@ -382,7 +381,6 @@ TEST_CASE("without samples, half of an error is at the outputs on assumed inputs
     CHECK(outcome->predicted == doctest::Approx(least));
     CHECK(*outcome->judged == doctest::Approx(least));
   }
-  // A limit of the error is one of the weights.
   CHECK(study->meet({.error = 0.9})->figures.weight_error <= 0.9);
 }
 
