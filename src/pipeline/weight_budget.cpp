@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -56,12 +57,19 @@ Expected<void> check_budget_recipe(const Recipe& recipe, const SchemeTable& sche
 
 namespace {
 
-// Products that one run of the model adds up, of one row where extents are open.
+// Products that one run of the model adds up, of one row where extents are open. Each variant of it
+// decodes and holds constants, too: an element counts as some products.
 std::uint64_t work_of(const Graph& graph) {
+  constexpr std::uint64_t of_element = 16;
   std::uint64_t work = 1;
   for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
     const NodeId node = graph.node_at(i);
-    if (node.is_valid()) work += static_cast<std::uint64_t>(multiply_accumulates(graph.ref(node)));
+    if (!node.is_valid()) continue;
+    work += static_cast<std::uint64_t>(multiply_accumulates(graph.ref(node)));
+    const Constant* constant = graph.constant(node);
+    if (constant != nullptr) {
+      work += of_element * static_cast<std::uint64_t>(counted_elements(constant->shape()));
+    }
   }
   return work;
 }
