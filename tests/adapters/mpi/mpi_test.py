@@ -290,8 +290,8 @@ class MpiTest(CommandTest):
                 self.assertEqual(self.bytes_of(output), whole)
                 continue
             deaths += 1
-            # Words of mpirun, which on a busy machine sometimes has seen another rank end first, that it ended itself.
-            self.assertRegex(error, rf"process rank {rank} [^!]*signal 9|returned\na non-zero exit code")
+            # Words of mpirun, which on a busy machine can see the others end, for want of the first, before it sees that one.
+            self.assertRegex(error, rf"process rank {rank} [^!]*signal 9" + ("|returned\na non-zero exit code" if rank == 0 else ""))
             left = set(self.files())
             self.assertLessEqual(left, before | {kept})
             self.assertIn(self.bytes_of(output), (b"as it was", whole))
