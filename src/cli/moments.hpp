@@ -15,7 +15,7 @@
 namespace CLI {  // NOLINT(readability-identifier-naming): CLI11's
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace quadrant::cli {
 
