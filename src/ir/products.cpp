@@ -1,4 +1,5 @@
 #include "ir/operations/products.hpp"
+
 #include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 

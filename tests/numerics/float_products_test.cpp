@@ -69,7 +69,7 @@ TEST_CASE("quadratic forms of symmetric matrices, which are not looked at above 
           if (j >= seen_of_row(i, n)) matrix[i * n + j] = std::numeric_limits<float>::quiet_NaN();
         }
       }
-      const std::vector<double> found = quadratic_forms(matrix, x, rows);
+      const std::vector<double> found = quadratic_forms(matrix, n, x, rows);
       for (std::size_t row = 0; row < rows; ++row) {
         CHECK(std::abs(found[row] - expected[row]) < 1e-6 * static_cast<double>(n));
       }

@@ -19,14 +19,14 @@ using test::value_of;
 
 namespace {
 
-constexpr std::size_t layers = 20;
+constexpr std::size_t layer_count = 20;
 constexpr std::uint64_t bytes_of_layer = 80;  // sums of 10 pairs of 4 columns
 
 // Products of the same input.
 Graph products_of_x() {
   std::string text = "%x: tensor<3x4xf32> = input()\n";
   std::string outputs;
-  for (std::size_t i = 0; i < layers; ++i) {
+  for (std::size_t i = 0; i < layer_count; ++i) {
     const std::string n = std::to_string(i);
     text += "%w" + n + ": tensor<4x2xf32> = constant() [1.0, 2.0, -3.0, 0.5, 0.25, 7.0, -1.5, " +
             n + ".0]\n%y" + n + ": tensor<3x2xf32> = matmul(%x, %w" + n + ")\n";
@@ -68,7 +68,7 @@ TEST_CASE("the same moments for any memory in which each layer finds room") {
           value_of(gather_moments({graph, Interpreter(), *data}, nullptr,
                                   {.sink = &notes, .moments_memory = memory, .scratch = scratch}));
       CHECK(written(found) == wanted);
-      const bool is_whole = layers * bytes_of_layer <= memory / 2;
+      const bool is_whole = layer_count * bytes_of_layer <= memory / 2;
       CHECK(std::ranges::count_if(notes.found, [](const std::string& note) {
               return note.find("the samples run ") != std::string::npos;
             }) == (is_whole ? 0 : 1));
@@ -84,9 +84,9 @@ TEST_CASE("layers that find no room by themselves have moments of blocks") {
   HeardNotes notes;
   const auto found = value_of(gather_moments({graph, Interpreter(), *data}, nullptr,
                                              {.sink = &notes, .moments_memory = 16 * 79}));
-  CHECK(found.weights.size() == layers);
+  CHECK(found.weights.size() == layer_count);
   for (const auto& [name, moments] : found.weights) CHECK(moments.block() == 2);
   CHECK(std::ranges::count_if(notes.found, [](const std::string& note) {
           return note.find("blocks of 2 columns") != std::string::npos;
-        }) == layers);
+        }) == layer_count);
 }

@@ -17,7 +17,7 @@ using test::value_of;
 
 namespace {
 
-constexpr std::string_view model = R"(
+constexpr std::string_view sampled_model = R"(
 %x: tensor<?x2xf32> = input()
 %r: tensor<?x2xf32> = onnx.Relu(%x)
 %y: tensor<?x2xf32> = add(%r, %r)
@@ -39,7 +39,7 @@ class Alike final : public DataSet {
 }  // namespace
 
 TEST_CASE("a file for each sample, with an array for each value") {
-  const Graph graph = test::parsed(model);
+  const Graph graph = test::parsed(sampled_model);
   const NamedValues values = value_of(find_values(graph, {"r", "y"}));
   const auto executor = value_of(Interpreter().load(graph, values.values));
   const MemoryData data(
@@ -58,7 +58,7 @@ TEST_CASE("a file for each sample, with an array for each value") {
 }
 
 TEST_CASE("samples that are called alike get files of their own") {
-  const Graph graph = test::parsed(model);
+  const Graph graph = test::parsed(sampled_model);
   const NamedValues values = value_of(find_values(graph, {"y"}));
   const auto executor = value_of(Interpreter().load(graph, values.values));
   const test::TemporaryFolder folder;
