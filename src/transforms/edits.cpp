@@ -51,6 +51,19 @@ NodeId with_operand(Graph& graph, NodeId node, std::size_t index, Value operand)
   return after.node;
 }
 
+NodeId add_behind(Graph& graph, Value value, Constant constant) {
+  std::string name(graph.value_name(value));
+  graph.set_value_name(value, name + "_product");
+  std::vector<Use> readers(graph.uses(value.node).begin(), graph.uses(value.node).end());
+  std::erase_if(readers, [&](const Use& use) { return use.result != value.result; });
+  const Value added = graph.add_constant(name + "_bias", std::move(constant));
+  const NodeId sum = graph.add({.kind = std::string(ops::Add::kind),
+                                .operands = {value, added},
+                                .results = {{std::move(name), graph.type(value)}}});
+  for (const Use& use : readers) graph.set_operand(use.user, use.operand, {sum});
+  return sum;
+}
+
 void take_over(Graph& graph, Value from, Value to) {
   std::string name(graph.value_name(from));
   TensorType type = graph.type(from);

@@ -17,6 +17,9 @@ void set_own_constant(Graph& graph, NodeId user, std::uint32_t operand, Constant
 /// A node as `node`, which goes, with `operand` as operand `index`; its result has the same name.
 NodeId with_operand(Graph& graph, NodeId node, std::size_t index, Value operand);
 
+/// An addition of `constant` behind `value`, a product, whose name and readers it gets.
+NodeId add_behind(Graph& graph, Value value, Constant constant);
+
 /// Every use of `from` becomes one of `to`, which also gets its name, and its type if that is
 /// known; the node of `from` goes, and with it the constants that only it has read.
 void take_over(Graph& graph, Value from, Value to);

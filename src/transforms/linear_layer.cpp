@@ -96,21 +96,6 @@ void find_added_bias(const Graph& graph, LinearLayer& layer) {
   layer.result = {use->user};
 }
 
-// An addition behind `layer`, under the name that the layer's result had.
-void add_bias(Graph& graph, LinearLayer& layer, Constant bias) {
-  const Value product = layer.result;
-  std::string name(graph.value_name(product));
-  graph.set_value_name(product, name + "_product");
-  const std::vector<Use> readers(graph.uses(product.node).begin(), graph.uses(product.node).end());
-  const Value added = graph.add_constant(name + "_bias", std::move(bias));
-  layer.bias_node = graph.add({.kind = std::string(ops::Add::kind),
-                               .operands = {product, added},
-                               .results = {{std::move(name), graph.type(product)}}});
-  layer.bias_operand = 1;
-  layer.result = {layer.bias_node};
-  for (const Use& use : readers) graph.set_operand(use.user, use.operand, layer.result);
-}
-
 }  // namespace
 
 std::vector<double> weighted_sums(const WeightLayout& layout, std::span<const double> weight,
@@ -190,7 +175,10 @@ void write_bias(Graph& graph, LinearLayer& layer, const std::vector<double>& bia
     layer.beta = 1;
   }
   if (is_new && !has_bias_operand(graph.kind(layer.node))) {
-    add_bias(graph, layer, rounded_constant(layer.element, {outputs}, bias));
+    layer.bias_node =
+        add_behind(graph, layer.result, rounded_constant(layer.element, {outputs}, bias));
+    layer.bias_operand = 1;
+    layer.result = {layer.bias_node};
     return;
   }
   if (is_new) {

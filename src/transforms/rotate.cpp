@@ -1,16 +1,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "numerics/reals.hpp"
+#include "quadrant/ir/operations.hpp"
 #include "quadrant/ir/ops.hpp"
 #include "quadrant/transforms/prepare.hpp"
+#include "transforms/channels.hpp"
 #include "transforms/edits.hpp"
 #include "transforms/hadamard.hpp"
+#include "transforms/reason.hpp"
 #include "transforms/rotation_stream.hpp"
 
 namespace quadrant::inline v0 {
@@ -57,88 +63,208 @@ AxisView view_of_axis(const Shape& shape, std::int64_t axis_from_end) {
   return view;
 }
 
-class Rotation {
- public:
-  Rotation(Graph& graph, const Stream& stream)
-      : graph_(graph), stream_(stream), block_(rotation_block(stream.width)) {}
+// Of a norm: one number for each channel.
+Expected<std::vector<double>> read_factors(const Graph& graph, const OperandPlace& place,
+                                           std::int64_t width) {
+  return read_channels(*graph.ref(place.node).operand_constant(place.operand), width);
+}
 
+Expected<void> check_finite(const std::vector<double>& values) {
+  if (std::ranges::all_of(values, [](double each) { return std::isfinite(each); })) return {};
+  return fail(ErrorCode::impossible, "a constant is not finite, or would not be");
+}
+
+// Who adds what a product's result is shifted by: its bias, or an addition behind it; empty: none.
+std::optional<OperandPlace> place_of_bias(const Graph& graph, NodeRef node, std::int64_t outputs) {
+  const auto fits = [&](NodeRef of, std::size_t operand, std::int64_t rank) {
+    const Constant* const bias = of.operand_constant(operand);
+    return bias != nullptr && !of.operand_type(operand)->is_quantized() &&
+           is_channelwise(*bias, outputs, -1, rank);
+  };
+  const Product& product = *find_product(node);
+  if (product.adds_bias(node) && fits(node, product.bias, 1)) {
+    return OperandPlace{node.id, product.bias};
+  }
+  const OrReason<Use> use = only_use(graph, node.result());
+  if (!use || graph.kind(use->user) != ops::Add::kind) return std::nullopt;
+  const std::uint32_t other = 1 - use->operand;
+  if (!fits(graph.ref(use->user), other, node.type().shape.rank())) return std::nullopt;
+  return OperandPlace{use->user, other};
+}
+
+// What norms add goes behind the products that read it: (n g + s) W = n g W + s W. To divide by g
+// would lose what is small beside s / g.
+class ShiftMove {
+ public:
+  ShiftMove(Graph& graph, const Stream& stream) : graph_(graph), stream_(stream) {}
+
+  // Nothing changes where something is not finite.
   Expected<void> run() {
-    for (const StreamScale& scale : stream_.scales) {
-      QUADRANT_TRY(Reals factor, read_operand(graph_, scale.factor));
-      factors_.push_back(std::move(factor.values));
+    QUADRANT_CHECK(read_shifts());
+    for (const StreamConstant& maker : stream_.makers) {
+      QUADRANT_TRY(const Reals reals, read_operand(graph_, maker.place));
+      QUADRANT_CHECK(check_finite(reals.values));
     }
-    for (const StreamConstant& maker : stream_.makers) QUADRANT_CHECK(rotate(maker));
-    for (const StreamConstant& reader : stream_.readers) QUADRANT_CHECK(rotate(reader));
-    for (std::size_t i = 0; i < stream_.scales.size(); ++i) {
-      QUADRANT_CHECK(take_off(stream_.scales[i], factors_[i]));
+    for (const StreamConstant& reader : stream_.readers) QUADRANT_CHECK(sum_up(reader));
+    for (const Sum& sum : sums_) QUADRANT_CHECK(add(sum));
+    for (const StreamScale& scale : stream_.scales) {
+      if (scale.shift) take_off(scale);
     }
     return {};
   }
 
  private:
-  // H from the right, or H and the factors from the left: one axis of the constant either way.
-  Expected<void> rotate(const StreamConstant& each) {
-    QUADRANT_TRY(Reals reals, read_operand(graph_, each.place));
-    const AxisView view = view_of_axis(reals.shape, each.axis);
-    if (each.scale) {
-      const std::vector<double>& factors = factors_[*each.scale];
-      for (std::size_t i = 0; i < reals.values.size(); ++i) {
-        reals.values[i] *= factors[i / view.inner % view.extent];
-      }
+  struct Sum {
+    NodeId product;
+    ElementType element = ElementType::undefined;
+    std::vector<double> values;  // s W
+  };
+
+  Expected<void> read_shifts() {
+    shifts_.resize(stream_.scales.size());
+    for (std::size_t i = 0; i < shifts_.size(); ++i) {
+      const StreamScale& scale = stream_.scales[i];
+      QUADRANT_TRY(const std::vector<double> factors,
+                   read_factors(graph_, scale.factor, stream_.width));
+      QUADRANT_CHECK(check_finite(factors));
+      if (!scale.shift) continue;
+      QUADRANT_TRY(shifts_[i], read_factors(graph_, *scale.shift, stream_.width));
     }
-    rotate_along(reals.values, view, block_);
-    return write(each.place, reals);
+    return {};
   }
 
-  // The norm's factors are in what reads it; its shift is divided by them, and rotated.
-  Expected<void> take_off(const StreamScale& scale, const std::vector<double>& factors) {
-    if (scale.shift) {
-      QUADRANT_TRY(Reals shift, read_operand(graph_, *scale.shift));
-      const std::size_t width = factors.size();
-      std::vector<double> shifts(width);
-      for (std::size_t i = 0; i < width; ++i) {
-        shifts[i] = shift.values[shift.values.size() == 1 ? 0 : i];
-        if (shifts[i] == 0) continue;
-        if (factors[i] == 0) {
-          return fail(ErrorCode::impossible, "a norm multiplies a channel by 0, and shifts it");
-        }
-        shifts[i] /= factors[i];
-      }
-      shift.values = std::move(shifts);
-      shift.shape = Shape{stream_.width};
-      rotate_along(shift.values, view_of_axis(shift.shape, -1), block_);
-      QUADRANT_CHECK(write(*scale.shift, shift));
+  Expected<void> sum_up(const StreamConstant& reader) {
+    QUADRANT_TRY(const Reals weight, read_operand(graph_, reader.place));
+    QUADRANT_CHECK(check_finite(weight.values));
+    if (!reader.scale || shifts_[*reader.scale].empty()) return {};
+    const std::vector<double>& shifts = shifts_[*reader.scale];
+    const AxisView view = view_of_axis(weight.shape, reader.axis);
+    const NodeRef node = graph_.ref(reader.place.node);
+    const auto alpha = node.attribute_or("alpha", 1.0);
+    std::vector<double> sums(view.outer * view.inner);
+    for (std::size_t i = 0; i < weight.values.size(); ++i) {
+      const std::size_t row = i / view.inner;
+      sums[row / view.extent * view.inner + i % view.inner] +=
+          alpha * shifts[row % view.extent] * weight.values[i];
     }
-    if (scale.is_node) {
-      const std::uint32_t data = 1 - scale.factor.operand;
-      take_over(graph_, {scale.factor.node}, graph_.operands(scale.factor.node)[data]);
+    QUADRANT_CHECK(check_finite(sums));
+    const bool is_any = std::ranges::any_of(sums, [](double each) { return each != 0; });
+    if (is_any) sums_.push_back({node.id, weight.element, std::move(sums)});
+    return {};
+  }
+
+  Expected<void> add(const Sum& sum) {
+    const auto outputs = static_cast<std::int64_t>(sum.values.size());
+    const auto place = place_of_bias(graph_, graph_.ref(sum.product), outputs);
+    if (!place) {
+      add_behind(graph_, {sum.product}, rounded_constant(sum.element, {outputs}, sum.values));
       return {};
     }
-    QUADRANT_TRY(Reals ones, read_operand(graph_, scale.factor));
-    std::ranges::fill(ones.values, 1.0);
-    return write(scale.factor, ones);
+    const Constant before = *graph_.ref(place->node).operand_constant(place->operand);
+    QUADRANT_TRY(std::vector<double> bias, read_channels(before, outputs));
+    for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += sum.values[i];
+    const auto old = before.shape().extents();
+    std::vector<Extent> extents(old.begin(), old.end());
+    if (extents.empty()) extents.push_back(outputs);
+    extents.back() = outputs;
+    set_own_constant(graph_, place->node, place->operand,
+                     rounded_constant(before.element(), Shape(std::move(extents)), bias));
+    return {};
+  }
+
+  void take_off(const StreamScale& scale) {
+    const auto [node, operand] = *scale.shift;
+    if (scale.is_node) {
+      take_over(graph_, {node}, graph_.operands(node)[1 - operand]);
+      return;
+    }
+    const Constant& before = *graph_.ref(node).operand_constant(operand);
+    const auto count = static_cast<std::size_t>(before.element_count());
+    set_own_constant(
+        graph_, node, operand,
+        rounded_constant(before.element(), before.shape(), std::vector<double>(count)));
+  }
+
+  Graph& graph_;
+  const Stream& stream_;
+  std::vector<std::vector<double>> shifts_;  // of the scales
+  std::vector<Sum> sums_;
+};
+
+// Of a stream whose norms have no shifts.
+class Rotation {
+ public:
+  Rotation(Graph& graph, const Stream& stream)
+      : graph_(graph), stream_(stream), block_(rotation_block(stream.width)) {}
+
+  // All is computed before anything changes.
+  Expected<void> run() {
+    factors_.reserve(stream_.scales.size());
+    for (const StreamScale& scale : stream_.scales) {
+      QUADRANT_TRY(std::vector<double> factors, read_factors(graph_, scale.factor, stream_.width));
+      factors_.push_back(std::move(factors));
+    }
+    std::map<OperandPlace, std::vector<StreamConstant>> turns;  // a weight may have two
+    for (const StreamConstant& maker : stream_.makers) turns[maker.place].push_back(maker);
+    for (const StreamConstant& reader : stream_.readers) turns[reader.place].push_back(reader);
+    std::vector<std::pair<OperandPlace, Constant>> made;
+    made.reserve(turns.size());
+    for (const auto& [place, of_place] : turns) {
+      QUADRANT_TRY(Constant constant, turned(place, of_place));
+      made.emplace_back(place, std::move(constant));
+    }
+    for (auto& [place, constant] : made) write(place, std::move(constant));
+    for (const StreamScale& scale : stream_.scales) take_off(scale);
+    return {};
+  }
+
+ private:
+  // H from the right, or H and the factors from the left: one axis of the constant either way.
+  Expected<Constant> turned(const OperandPlace& place, const std::vector<StreamConstant>& turns) {
+    QUADRANT_TRY(Reals reals, read_operand(graph_, place));
+    for (const StreamConstant& turn : turns) {
+      const AxisView view = view_of_axis(reals.shape, turn.axis);
+      if (turn.scale) {
+        const std::vector<double>& factors = factors_[*turn.scale];
+        for (std::size_t i = 0; i < reals.values.size(); ++i) {
+          reals.values[i] *= factors[i / view.inner % view.extent];
+        }
+      }
+      rotate_along(reals.values, view, block_);
+    }
+    Constant made = rounded_constant(reals.element, reals.shape, reals.values);
+    QUADRANT_TRY(const std::vector<double> rounded, read_reals(made));
+    QUADRANT_CHECK(check_finite(rounded));
+    return made;
+  }
+
+  // The norm's factors are in what reads it.
+  void take_off(const StreamScale& scale) {
+    const auto [node, operand] = scale.factor;
+    if (scale.is_node) {
+      take_over(graph_, {node}, graph_.operands(node)[1 - operand]);
+      return;
+    }
+    const Constant& before = *graph_.ref(node).operand_constant(operand);
+    const std::vector<double> ones(static_cast<std::size_t>(before.element_count()), 1.0);
+    set_own_constant(graph_, node, operand,
+                     rounded_constant(before.element(), before.shape(), ones));
   }
 
   // Others that read the constant keep it as it was.
-  Expected<void> write(const OperandPlace& place, const Reals& reals) {
-    Constant made = rounded_constant(reals.element, reals.shape, reals.values);
-    QUADRANT_TRY(const std::vector<double> rounded, read_reals(made));
-    if (!std::ranges::all_of(rounded, [](double each) { return std::isfinite(each); })) {
-      return fail(ErrorCode::impossible, "a constant would not be finite");
-    }
+  void write(const OperandPlace& place, Constant made) {
     const Value before = graph_.operands(place.node)[place.operand];
     if (graph_.constant(before.node) != nullptr) {
       set_own_constant(graph_, place.node, place.operand, std::move(made));
-      return {};
+      return;
     }
     const Value source = graph_.operands(before.node)[0];
     graph_.set_operand(
         place.node, place.operand,
         graph_.add_constant(std::string(graph_.value_name(before)), std::move(made)));
-    if (!graph_.uses(before.node).empty()) return {};
+    if (!graph_.uses(before.node).empty()) return;
     graph_.erase(before.node);
     if (graph_.uses(source.node).empty()) graph_.erase(source.node);
-    return {};
   }
 
   Graph& graph_;
@@ -147,35 +273,44 @@ class Rotation {
   std::vector<std::vector<double>> factors_;  // of the scales
 };
 
+bool has_shift(const Stream& stream) {
+  return std::ranges::any_of(stream.scales,
+                             [](const StreamScale& scale) { return scale.shift.has_value(); });
+}
+
 }  // namespace
 
 Expected<RotationReport> rotate_streams(Graph& graph) {
   RotationReport report;
-  std::vector<Stream> streams;
-  std::set<Value> known;
-  for (const Value value : normalized_values(graph)) {
-    if (!known.insert(value).second) continue;
-    OrReason<Stream> found = find_stream(graph, value);
-    if (!found) {
-      report.left.push_back({std::string(graph.value_name(value)), std::move(found).error()});
-      continue;
+  std::set<std::string> refused;
+  const auto leave = [&](const Stream& stream, Error error) {
+    refused.insert(stream.value);
+    report.left.push_back({stream.value, std::move(error.message)});
+  };
+  FoundStreams found = find_streams(graph);
+  bool is_moved = false;
+  for (const Stream& stream : found.streams) {
+    if (!has_shift(stream)) continue;
+    is_moved = true;
+    if (auto moved = ShiftMove(graph, stream).run(); !moved) {
+      leave(stream, std::move(moved).error());
     }
-    known.insert(found->values.begin(), found->values.end());
-    streams.push_back(*std::move(found));
   }
-  for (const Stream& stream : streams) {
-    Graph made = graph;
-    if (auto done = Rotation(made, stream).run(); !done) {
-      report.left.push_back({stream.value, std::move(done).error().message});
+  if (is_moved) found = find_streams(graph);  // with the biases that were added
+  for (const Stream& stream : found.streams) {
+    if (refused.contains(stream.value)) continue;
+    if (auto done = Rotation(graph, stream).run(); !done) {
+      leave(stream, std::move(done).error());
       continue;
     }
-    graph = std::move(made);
     report.rotated.push_back({.value = stream.value,
                               .channels = stream.width,
                               .block = rotation_block(stream.width),
                               .makers = stream.makers.size(),
                               .readers = stream.readers.size()});
   }
+  report.left.insert(report.left.end(), std::move_iterator(found.left.begin()),
+                     std::move_iterator(found.left.end()));
   return report;
 }
 

@@ -1,6 +1,7 @@
 // Streams of a transformer that may be rotated: who makes them, and who reads them.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <vector>
 
 #include "quadrant/ir/graph.hpp"
-#include "transforms/reason.hpp"
+#include "quadrant/support/diagnostics.hpp"
 
 namespace quadrant::inline v0 {
 
@@ -16,9 +17,10 @@ namespace quadrant::inline v0 {
 struct OperandPlace {
   NodeId node;
   std::uint32_t operand = 0;
+  friend auto operator<=>(const OperandPlace&, const OperandPlace&) = default;
 };
 
-/// One factor a channel, which a norm ends with, and perhaps a summand behind it.
+/// One factor a channel, or for all, which a norm ends with, and perhaps a summand behind it.
 struct StreamScale {
   OperandPlace factor;
   bool is_node = false;  ///< a multiplication of its own, which can go
@@ -38,14 +40,16 @@ struct Stream {
   std::vector<StreamScale> scales;
   std::vector<StreamConstant> makers;
   std::vector<StreamConstant> readers;
-  std::vector<Value> values;  ///< all that are rotated, or scaled besides
 };
 
-/// Values of which a norm, or a mean of squares along the last axis, is computed.
-[[nodiscard]] std::vector<Value> normalized_values(const Graph& graph);
+struct FoundStreams {
+  std::vector<Stream> streams;
+  std::vector<LeftAlone> left;  ///< a value of each of the others, and what hinders
+};
 
-/// All that is rotated with the value: sums, through norms to products, back to where they are
-/// made.
-[[nodiscard]] OrReason<Stream> find_stream(const Graph& graph, Value value);
+/// The streams of all values of which a norm, or a mean of squares along the last axis, is
+/// computed, with all that is rotated with them: sums, through norms to products, back to where
+/// they are made. Each value is looked at once: n log n in the size of the graph.
+[[nodiscard]] FoundStreams find_streams(const Graph& graph);
 
 }  // namespace quadrant::inline v0

@@ -1,8 +1,10 @@
 // Transformers in other coordinates: the same results, without channels that stand out.
 #include <array>
 #include <functional>
+#include <limits>
 
 #include "ir/shape_inference.hpp"
+#include "quadrant/ir/text.hpp"
 #include "quadrant/methods/weight_only.hpp"
 #include "quadrant/transforms/prepare.hpp"
 #include "transforms/hadamard.hpp"
@@ -276,23 +278,81 @@ TEST_CASE("what hinders is named, and nothing changes") {
       contains(left_by([](ModelBuilder&, Value) {}, 40), "its 40 channels are no multiple of 16"));
 }
 
-TEST_CASE("a scale of 0 with a shift leaves the stream") {
+TEST_CASE("shifts go into the biases of what reads them") {
   Graph graph = transformer({.form = NormForm::layer});
-  const auto norms = [&] {
-    std::vector<NodeId> found;
-    for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-      const NodeId node = graph.node_at(i);
-      if (node.is_valid() && graph.kind(node) == "onnx.LayerNormalization") found.push_back(node);
+  REQUIRE(rotate_streams(graph).value().left.empty());
+  std::size_t norms = 0;
+  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+    const NodeId node = graph.node_at(i);
+    if (!node.is_valid() || graph.kind(node) != "onnx.LayerNormalization") continue;
+    ++norms;
+    CHECK(contents(graph, graph.operands(node)[1]) == std::vector<float>(64, 1));
+    CHECK(contents(graph, graph.operands(node)[2]) == std::vector<float>(64, 0));
+  }
+  CHECK(norms == 5);
+  CHECK(kind_of(graph, "logits") == "add");  // the product has had no bias
+  CHECK(kind_of(graph, "logits_product") == "matmul");
+}
+
+TEST_CASE("what is not finite leaves the stream as it was") {
+  for (const float bad :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (const std::uint32_t operand : {1U, 2U}) {
+      Graph graph = transformer({.form = NormForm::layer});
+      NodeId constant;
+      for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
+        const NodeId node = graph.node_at(i);
+        if (!node.is_valid() || graph.kind(node) != "onnx.LayerNormalization") continue;
+        constant = graph.operands(node)[operand].node;
+      }
+      std::vector<float> values = contents(graph, {constant});
+      values[5] = bad;
+      graph.set_constant(constant, build::floats({64}, values));
+      const std::string before = print_graph(graph);
+      const RotationReport report = rotate_streams(graph).value();
+      CHECK(report.rotated.empty());
+      CHECK(contains(reason_of(report), "is not finite"));
+      CHECK(print_graph(graph) == before);
     }
-    return found;
-  }();
-  const NodeId scale = graph.operands(norms.front())[1].node;
-  std::vector<float> factors = contents(graph, {scale});
-  factors[5] = 0;
-  graph.set_constant(scale, build::floats({64}, factors));
-  const Reals before = outputs_of(graph, some_ids());
-  const RotationReport report = rotate_streams(graph).value();
+  }
+}
+
+TEST_CASE("a stream that many norms read is left in one line") {
+  ModelBuilder model;
+  const Value ids = model.graph.add_input("ids", {ElementType::int64, {1, tokens}, nullptr});
+  Value x = model.add("gather", {model.random_constant({words, 16}), ids}, "x");
+  const Value weight = model.random_constant({16, 16});
+  const Value scale = model.random_constant({16});
+  for (int i = 0; i < 300; ++i) {
+    const Value n =
+        model.add("onnx.RMSNormalization", {x, scale}, {}, {{"axis", std::int64_t{-1}}});
+    x = model.add("add", {x, model.add("matmul", {n, weight})});
+    if (i % 10 == 0) model.graph.add_output("o", model.add("onnx.Relu", {x}));
+  }
+  REQUIRE(infer_shapes(model.graph));
+  const RotationReport report = rotate_streams(model.graph).value();
   CHECK(report.rotated.empty());
-  CHECK(contains(reason_of(report), "multiplies a channel by 0"));
-  CHECK(outputs_of(graph, some_ids()) == before);
+  CHECK(report.left.size() == 1);
+  CHECK(contains(reason_of(report), "onnx.Relu"));
+}
+
+TEST_CASE("integers are left") {
+  ModelBuilder model;
+  const Value ids = model.graph.add_input("ids", {ElementType::int32, {tokens, 16}, nullptr});
+  const auto ones = [](const Shape& shape) {
+    return Constant::from_values<std::int32_t>(
+        ElementType::int32, shape,
+        std::vector<std::int32_t>(static_cast<std::size_t>(*shape.element_count()), 1));
+  };
+  const Value x = model.add("matmul", {ids, model.graph.add_constant("w", ones({16, 16}))}, "x");
+  const Value axes = model.graph.add_constant("axes", build::integers({-1}));
+  const Value sum = model.add("onnx.ReduceSum", {model.add("multiply", {x, x}), axes}, {},
+                              {{"keepdims", std::int64_t{1}}});
+  const Value scaled = model.add("multiply", {x, sum});
+  model.graph.add_output(
+      "o", model.add("matmul", {scaled, model.graph.add_constant("v", ones({16, 16}))}));
+  REQUIRE(infer_shapes(model.graph));
+  const RotationReport report = rotate_streams(model.graph).value();
+  CHECK(report.rotated.empty());
+  CHECK(contains(reason_of(report), "cannot be rounded anew"));
 }
