@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "quadrant/pipeline/model_file.hpp"
+#include "quadrant/recipe/recipe.hpp"
 
 namespace quadrant::cli {
 namespace {
@@ -82,6 +83,19 @@ std::string advice(const CLI::App& command, Remedy remedy) {
   if (is_flag && option->count() != 0) return {};
   if (remedy == Remedy::scales_of_channels) return advice_on_blocks(command, found->words);
   return fmt::format("; {}", found->words);
+}
+
+std::string advice_on_transform(const CLI::App& command, std::string_view option) {
+  if (command.get_option_no_throw("--optimize") == nullptr || !option.starts_with("--")) return {};
+  const std::string_view name = option.substr(2);
+  // Corrections are for models that are quantized, which 'transform' does not do.
+  if (name.starts_with("bc") && command.get_option_no_throw("--scheme") == nullptr) return {};
+  const auto table = recipe_model_options();
+  const auto optimize = std::ranges::find(table, "optimize", &OptionSpec::key);
+  if (optimize == table.end()) return {};
+  const bool is_one =
+      std::ranges::find(optimize->words, name, &OptionWord::word) != optimize->words.end();
+  return is_one ? fmt::format("; did you mean '--optimize {}'?", name) : std::string();
 }
 
 }  // namespace quadrant::cli

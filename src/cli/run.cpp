@@ -60,7 +60,9 @@ std::string leftover_message(const CLI::App& app, const CLI::App& command) {
   const auto is_option = [](const std::string& argument) { return argument.starts_with('-'); };
   const auto option = std::ranges::find_if(leftover, is_option);
   if (option == leftover.end()) return fmt::format("unexpected argument '{}'", leftover[0]);
-  return fmt::format("there is no option '{}'{}", *option, suggestion(*option, names));
+  std::string meant = advice_on_transform(command, *option);
+  if (meant.empty()) meant = suggestion(*option, names);
+  return fmt::format("there is no option '{}'{}", *option, meant);
 }
 
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error,

@@ -147,7 +147,10 @@ class ShiftMove {
       sums[row / view.extent * view.inner + i % view.inner] +=
           alpha * shifts[row % view.extent] * weight.values[i];
     }
-    QUADRANT_CHECK(check_finite(sums));
+    QUADRANT_TRY(const std::vector<double> rounded,
+                 read_reals(rounded_constant(weight.element,
+                                             {static_cast<std::int64_t>(sums.size())}, sums)));
+    QUADRANT_CHECK(check_finite(rounded));
     const bool is_any = std::ranges::any_of(sums, [](double each) { return each != 0; });
     if (is_any) sums_.push_back({node.id, weight.element, std::move(sums)});
     return {};

@@ -133,6 +133,12 @@ class StaticAffineTest(CommandTest):
                               ("--optimize", "ble"), ("--use-enhanced", "biases")):
             self.fails(USAGE, [option, str(value)], *quantize, option, value)
 
+    def test_transforms_that_are_typed_as_options(self):
+        for name in ("rotate", "cle", "hba", "migrate", "bc"):
+            self.fails(USAGE, [f"'--{name}'", f"did you mean '--optimize {name}'"], "quantize", self.model, "-o",
+                       "q.onnx", *SCHEME, f"--{name}")
+        self.fails(USAGE, "did you mean '--optimize rotate'", "transform", self.model, "-o", "q.onnx", "--rotate")
+
     def test_a_model_that_is_quantized_already(self):
         self.quantize("q.onnx")
         self.succeeds("quantize", self.model, "-o", "w.onnx", "--scheme", "weight-only")

@@ -149,7 +149,7 @@ struct RotationReport {
     friend bool operator==(const Stream&, const Stream&) = default;
   };
   std::vector<Stream> rotated;
-  std::vector<LeftAlone> left;  ///< values that are normalized, but cannot be rotated
+  std::vector<LeftAlone> left;  ///< a normalized value of each stream that cannot be rotated
 };
 
 /// x becomes x H in each stream that has norms, sums and products alone (QuaRot, arXiv 2404.00456;
@@ -160,14 +160,21 @@ struct RotationReport {
 ///                    constants that are added: times H from the right
 ///   norms            of the last axis, as one operation or taken apart. H keeps lengths, and a row
 ///                    of equal numbers, so means and mean squares stay, and centering commutes with
-///                    it. The scale g goes into what reads the norm; its shift s becomes (s / g) H
-///   what reads it    products with constant weights: H diag(g) W
+///                    it. The scale g goes into what reads the norm, and so does its shift s
+///   what reads it    products with constant weights: H diag(g) W, and s W is added to the bias; a
+///                    product that has none gets an addition behind it
 ///
-/// The model computes the same, up to rounding. Constants that others read, too (an embedding that
-/// is read transposed for the results), are copied. On the way there may be transposes, reshapes,
-/// casts and lookups of whole rows. Anything else that makes or reads a value of the stream, a
-/// graph's input or output among them, and a norm that a sum reads, leaves all of it, with the
-/// reason.
+/// The model computes the same, up to rounding: nothing is divided. That is rounding of mixed
+/// channels, as large as the largest: where a scale makes a channel small that is k times the
+/// others, these lose as if their last bits were k times as large. Scales and shifts are one number
+/// a channel, or one for all. Constants that others read, too (an embedding that is read transposed
+/// for the results), are copied. On the way there may be casts, and whatever moves whole rows:
+/// transposes, reshapes, lookups, slices, concatenations. Anything else that makes or reads a value
+/// of the stream, a graph's input or output among them, and a norm that a sum reads, leaves all of
+/// it, with the first reason that is met, once. So does a constant that is not finite.
+///
+/// Time: n log n in the size of the graph, and for each weight of c channels log c additions an
+/// element. Memory: one stream's new constants, beside the old ones, and the largest in double.
 ///
 /// The graph needs exclusive access; values keep their names, but mean x H. Errors: what reading
 /// constants says is among what is left.
