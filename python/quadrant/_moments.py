@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from . import _quadrant
-from ._arguments import checked, instance, or_none
+from ._arguments import checked, instance, or_none, whole
 from ._arrays import Array, unpacked
 from ._errors import Error
 from ._files import in_file, read_file, write_file
@@ -122,13 +122,19 @@ def _of_bytes(contents: bytes) -> SecondMoments:
     return SecondMoments(_quadrant.Moments.parse(contents))
 
 
-@checked(grid=or_none(instance(SecondMoments, "what second_moments gave")))
+@checked(
+    grid=or_none(instance(SecondMoments, "what second_moments gave")),
+    block=or_none(whole("a whole number of columns, 1 or more", 1)),
+    memory=or_none(whole("a whole number of bytes, 1 or more", 1)),
+)
 def second_moments(
     model: ModelLike,
     samples: SamplesLike,
     *,
     weights: str | Sequence[str] = (),
     grid: SecondMoments | None = None,
+    block: int | None = None,
+    memory: int | None = None,
     runtime: Runtime | None = None,
     threads: int = 0,
     progress: Progress = False,
@@ -142,17 +148,23 @@ def second_moments(
         weights: Names of those that are wanted; none: all weights of products.
         grid: What was gathered on other samples of the same model: these are counted on the same grid, so that both can
             be merged. The model then runs once.
+        block: Columns that are counted together, neighbours of each other: 1 keeps the diagonal alone. Moments of others are 0, and
+            take no memory. None: all columns. A grid has its own.
+        memory: Bytes for the sums of all weights together: those of a layer that finds no room are of smaller blocks, down to the
+            diagonal, and of one that finds none then, in `left`. None: 4 GiB.
         runtime: As for `calibrate`; it is loaded twice, for the grid and for the sums.
 
     The others are as for `quantize`. The result does not depend on threads or the order of samples.
 
     Raises:
-        Error: ``usage`` for names of what no layer multiplies by, a grid of another model, and without samples.
+        Error: ``usage`` for names of what no layer multiplies by, a grid of another model, blocks beside a grid, and without samples.
     """
+    if grid is not None and block is not None:
+        raise Error("a grid says which columns are counted together: leave out block")
     settings = Settings(threads, progress, run_memory, False, convert_samples, allow_non_finite_samples)
     handle = read(model)._handle
     with session_of(settings) as session:
         data = samples_of(session, handle, samples, settings)
         counted_on = None if grid is None else grid._handle
-        found = _quadrant.second_moments(session, handle, data, names_of(weights), adapted(runtime), counted_on)
+        found = _quadrant.second_moments(session, handle, data, names_of(weights), adapted(runtime), counted_on, block, memory)
         return SecondMoments(found)

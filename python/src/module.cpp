@@ -272,7 +272,7 @@ void bind_measuring(nb::module_& m) {
       .def("merge", &Moments::merge)
       .def_prop_ro("samples", [](const Moments& self) { return self.table.samples; });
   m.def("second_moments", &second_moments, "session"_a, "model"_a, "samples"_a, "only"_a,
-        "runtime"_a.none(), "grid"_a.none());
+        "runtime"_a.none(), "grid"_a.none(), "block"_a.none(), "memory"_a.none());
   m.def("compare", &compare, "session"_a, "first"_a, "second"_a, "samples"_a, "layers"_a,
         "labels"_a.none(), "runtime"_a.none());
   m.def("diagnose", &diagnose, "session"_a, "first"_a, "second"_a, "samples"_a, "calibration"_a,

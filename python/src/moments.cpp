@@ -98,10 +98,10 @@ std::vector<std::string> Moments::names() const {
 }
 
 WeightMoments Moments::of(const std::string& name) const {
-  const SecondMoments* const found = table.find(name);
-  if (found == nullptr) throw nb::key_error(name.c_str());
+  if (table.find(name) == nullptr) throw nb::key_error(name.c_str());
+  const auto loaded = value_of(table.load(name));
   const auto shape = shapes.find(name);
-  return {std::make_shared<const SecondMoments>(*found),
+  return {std::make_shared<const SecondMoments>(*loaded),
           shape == shapes.end() ? std::nullopt : std::optional(shape->second)};
 }
 
@@ -119,11 +119,14 @@ Dict Moments::left() const {
 
 Moments second_moments(Session& session, const Model& model, const Samples& samples,
                        const std::vector<std::string>& only, nb::handle runtime,
-                       const Moments* grid) {
+                       const Moments* grid, std::optional<std::size_t> block,
+                       std::optional<std::uint64_t> memory) {
   return session.run([&](const RunContext& context) -> Expected<Moments> {
     const std::set<std::string, std::less<>> names(only.begin(), only.end());
     CollectMomentsOptions options{.executor = context.executor, .sink = context.sink};
     if (!only.empty()) options.only = &names;
+    options.block = block.value_or(options.block);
+    options.most_bytes = memory.value_or(options.most_bytes);
     const MomentsGrid own = grid == nullptr ? MomentsGrid() : grid_of(grid->table);
     if (grid != nullptr) options.grid = &own;
     QUADRANT_TRY(const auto data, open_samples(samples.inputs(), *model.graph, context));

@@ -47,8 +47,10 @@ struct Moments {
 };
 
 /// `only`: names of weights; empty: all. `grid`: whose grid to count on; null: one of its own.
+/// `block`, `memory`: CollectMomentsOptions; nothing: what that has.
 [[nodiscard]] Moments second_moments(Session& session, const Model& model, const Samples& samples,
                                      const std::vector<std::string>& only, nb::handle runtime,
-                                     const Moments* grid);
+                                     const Moments* grid, std::optional<std::size_t> block,
+                                     std::optional<std::uint64_t> memory);
 
 }  // namespace quadrant::python

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +31,6 @@ struct Subject {
 struct QuantizedLayer {
   Value data;
   Value result;
-  ElementType element = ElementType::undefined;  ///< of what it computes
 };
 
 class LowRank {
@@ -91,10 +92,10 @@ class LowRank {
     if (subject.layers.empty()) {
       return "no layer multiplies rows of floats by it, as a matrix";
     }
-    if (!pays(subject.layers.front().layout, options_.rank)) {
-      return "factors of that rank have as many numbers as it has";
-    }
-    return {};
+    const WantedFactors wanted = wanted_for(subject);
+    if (pays(wanted)) return {};
+    return fmt::format("its factors would take {} bytes, and it takes {} as floats",
+                       bytes_of(wanted), real_.constant(subject.constant)->byte_size());
   }
 
   [[nodiscard]] std::optional<QuantizedLayer> quantized_layer(const LayerWeight& layer) const {
@@ -102,39 +103,30 @@ class LowRank {
     const std::size_t data = find_product(real_.ref(layer.layer))->data;
     // A scale may have been put behind the product.
     const QuantizedLayer found{.data = quantized_.operands(layer.layer)[data],
-                               .result = quantized_.find_value(real_.value_name({layer.layer})),
-                               .element = element_of(layer)};
+                               .result = quantized_.find_value(real_.value_name({layer.layer}))};
     const bool is_there = !found.result.is_absent() && !found.data.is_absent();
     if (!is_there || quantized_.uses(found.result.node).empty()) return std::nullopt;
     if (quantized_.type(found.data).is_quantized()) return std::nullopt;
     return quantized_.type(found.result).is_quantized() ? std::nullopt : std::optional(found);
   }
 
-  // Where types are not known, that of the weight.
-  [[nodiscard]] ElementType element_of(const LayerWeight& layer) const {
-    const ElementType of_data = real_.type(layer.data).element;
-    return is_float(of_data) ? of_data : real_.constant(layer.constant)->element();
+  [[nodiscard]] WantedFactors wanted_for(const Subject& subject) const {
+    return {.real = real_,
+            .layer = subject.layers.front(),
+            .rank = options_.rank,
+            .moments = options_.moments};
   }
 
   Expected<void> find_factors(Subject& subject) const {
     if (!subject.reason.empty()) return {};
-    const Value weight{subject.constant};
-    const LayerWeight& layer = subject.layers.front();
-    const std::string_view name = real_.value_name(weight);
-    const Constant* wanted = real_.constant(subject.constant);
-    const SecondMoments* moments = nullptr;
-    if (options_.moments != nullptr) {
-      moments = options_.moments->find(name);
-      const auto aim = options_.moments->aims.find(name);
-      if (aim != options_.moments->aims.end()) wanted = &aim->second;
-    }
-    // Of a table that is read transposed, too, they are not there.
-    if (moments != nullptr && moments->layout() != layer.layout) moments = nullptr;
-    QUADRANT_TRY(const Constant coded, dequantized(*quantized_.constant(subject.constant),
-                                                   quantized_.type(weight).quantization));
-    QUADRANT_TRY(subject.correction, low_rank_correction({*wanted, coded, layer.layout, moments},
-                                                         options_.rank, element_of(layer)));
-    if (!(subject.correction.after < subject.correction.before)) {
+    const auto coded = [&] {
+      return dequantized(*quantized_.constant(subject.constant),
+                         quantized_.type({subject.constant}).quantization);
+    };
+    QUADRANT_TRY(auto found, low_rank_correction(wanted_for(subject), coded));
+    if (found) {
+      subject.correction = *std::move(found);
+    } else {
       subject.reason = "no factors of that rank come nearer to its layer's results";
     }
     return {};

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace quadrant::inline v0 {
 namespace {
-
-constexpr const char* other_extents = "inputs of its layer have other extents than the model says";
 
 // --- extents -------------------------------------------------------------------------------------
 
@@ -132,6 +131,18 @@ class Inputs {
 
 }  // namespace
 
+const char* unfit(const LayerWeight& weight, const LayerData& data) {
+  if (!data_axis(weight, data.tensor.extents())) {
+    return "inputs of its layer have other extents than the model says";
+  }
+  // What probes of convolutions compute with is float32.
+  const double most = weight.is_convolution ? static_cast<double>(std::numeric_limits<float>::max())
+                                            : std::numeric_limits<double>::max();
+  const bool is_finite =
+      std::ranges::all_of(data.reals, [&](double x) { return std::fabs(x) <= most; });
+  return is_finite ? nullptr : "inputs of its layer are not finite";
+}
+
 Expected<void> add_positions(WatchedWeight& watched, const Tensor& patches, std::int64_t most) {
   const SecondMoments& moments = *watched.moments;
   const auto y = patches.as<float>();
@@ -189,23 +200,18 @@ Expected<void> add_matrices(WatchedWeight& watched, const LayerWeight& weight,
 }
 
 Expected<void> reach(WatchedWeight& watched, const LayerReader& reader, const LayerData& data) {
-  const auto axis = data_axis(reader.weight, data.tensor.extents());
-  if (!axis) {
+  if (const char* const why_not = unfit(reader.weight, data)) {
     const std::lock_guard lock(watched.mutex);
-    watched.leave(other_extents);
+    watched.leave(why_not);
     return {};
   }
-  const Axes axes = around(data.tensor.extents(), *axis);
+  const Axes axes = around(data.tensor.extents(), *data_axis(reader.weight, data.tensor.extents()));
   std::vector<double> largest(static_cast<std::size_t>(axes.extent));
-  bool is_finite = true;
   for (std::size_t i = 0; i < data.reals.size(); ++i) {
-    const double magnitude = std::fabs(data.reals[i]);
-    is_finite = is_finite && std::isfinite(magnitude);
     double& most = largest[i / static_cast<std::size_t>(axes.inner) % largest.size()];
-    most = std::max(most, magnitude);
+    most = std::max(most, std::fabs(data.reals[i]));
   }
   const std::lock_guard lock(watched.mutex);
-  if (!is_finite) watched.leave("inputs of its layer are not finite");
   // Of a convolution, columns are the taps of a channel, and matrices groups of channels.
   const std::size_t taps =
       reader.weight.is_convolution ? watched.largest.size() / largest.size() : 1;

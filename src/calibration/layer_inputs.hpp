@@ -48,11 +48,14 @@ struct LayerData {
   std::vector<double> reals;
 };
 
+/// Why inputs that a layer has in a sample are not those of its weight; null: they are.
+[[nodiscard]] const char* unfit(const LayerWeight& weight, const LayerData& data);
+
 /// Takes down the largest magnitudes.
 [[nodiscard]] Expected<void> reach(WatchedWeight& watched, const LayerReader& reader,
                                    const LayerData& data);
 
-/// Adds rows, or columns, of the matrices of a batch, `most` of them at most.
+/// Adds rows, or columns, of the matrices of a batch, `most` of them at most, of data that are fit.
 [[nodiscard]] Expected<void> add_matrices(WatchedWeight& watched, const LayerWeight& weight,
                                           const LayerData& data, std::int64_t most);
 /// Adds positions of what the probe of a convolution makes: [batch, matrices * columns,

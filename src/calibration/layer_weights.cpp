@@ -247,6 +247,7 @@ std::size_t count_reads(const Graph& graph, NodeId constant) {
 }
 
 std::uint64_t bytes_of_probe(const LayerWeight& weight) noexcept {
+  if (!weight.is_convolution) return 0;
   const std::uint64_t columns = weight.layout.columns.size();
   const std::uint64_t count =
       saturating_multiply(saturating_multiply(columns, columns), weight.layout.matrices.size());

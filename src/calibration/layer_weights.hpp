@@ -28,6 +28,10 @@ struct LayerWeight {
 [[nodiscard]] std::vector<LayerWeight> layer_weights(const Graph& graph,
                                                      std::vector<LeftAlone>& left);
 
+/// Why moments that are counted on a grid are not those of a weight.
+inline constexpr const char* read_in_another_way =
+    "its layers read the weight in another way in the grid";
+
 /// How often the constant is read, perhaps behind moves as above: by layers and by all others.
 [[nodiscard]] std::size_t count_reads(const Graph& graph, NodeId constant);
 
@@ -39,7 +43,7 @@ struct LayerProbe {
 };
 /// Of a convolution.
 [[nodiscard]] LayerProbe probe_of(const Graph& graph, const LayerWeight& weight);
-/// Bytes that its weight takes.
+/// Bytes that its weight takes: 0 of what is no convolution.
 [[nodiscard]] std::uint64_t bytes_of_probe(const LayerWeight& weight) noexcept;
 
 }  // namespace quadrant::inline v0

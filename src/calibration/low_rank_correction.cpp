@@ -1,11 +1,17 @@
 #include "calibration/low_rank_correction.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "calibration/low_rank.hpp"
 #include "numerics/reals.hpp"
 #include "quadrant/ir/operations.hpp"
+#include "support/saturating.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -25,10 +31,43 @@ void for_each_place(const WeightMatrices& layout, Visit visit) {
   }
 }
 
-std::vector<double> difference(const std::vector<double>& a, const std::vector<double>& b) {
-  std::vector<double> made(a.size());
-  for (std::size_t i = 0; i < a.size(); ++i) made[i] = a[i] - b[i];
-  return made;
+// Where types are not known, that of the weight.
+ElementType element_of(const WantedFactors& wanted) {
+  const ElementType of_data = wanted.real.type(wanted.layer.data).element;
+  return is_float(of_data) ? of_data : wanted.real.constant(wanted.layer.constant)->element();
+}
+
+// Of doubles; moments have their own.
+std::uint64_t bytes_besides(const WeightMatrices& layout) {
+  const std::uint64_t columns = layout.columns.size();
+  const std::uint64_t rows = layout.rows.size();
+  const std::uint64_t lesser = std::min(columns, rows);
+  const std::uint64_t numbers =
+      saturating_add(saturating_multiply(saturating_multiply(columns, rows), 3),
+                     saturating_multiply(saturating_multiply(lesser, lesser), 4));
+  return saturating_multiply(numbers, sizeof(double));
+}
+
+// What the weight should be.
+const Constant& aim_of(const WantedFactors& wanted, std::string_view name) {
+  const Constant& own = *wanted.real.constant(wanted.layer.constant);
+  if (wanted.moments == nullptr) return own;
+  const auto aim = wanted.moments->aims.find(name);
+  const bool fits = aim != wanted.moments->aims.end() && aim->second.shape() == own.shape();
+  return fits ? aim->second : own;
+}
+
+// What codes miss of it, [columns, rows] of the layout.
+Expected<std::vector<double>> missing_of(const Constant& aim, const Constant& coded,
+                                         const WeightMatrices& layout) {
+  QUADRANT_TRY(std::vector<double> missing, read_reals(aim));
+  {
+    QUADRANT_TRY(const std::vector<double> there, read_reals(coded));
+    std::ranges::transform(missing, there, missing.begin(), std::minus());
+  }
+  std::vector<double> ordered(missing.size());
+  for_each_place(layout, [&](std::size_t i, std::size_t place) { ordered[i] = missing[place]; });
+  return ordered;
 }
 
 Expected<LowRankFactors> read_factors(const LowRankCorrection& correction) {
@@ -49,44 +88,59 @@ bool is_plain_product(const Graph& graph, const LayerWeight& layer) {
          node.attribute_or("alpha", 1.0) == 1;
 }
 
-bool pays(const WeightMatrices& layout, std::size_t rank) noexcept {
-  const std::size_t columns = layout.columns.size();
-  const std::size_t rows = layout.rows.size();
-  return rank < columns && rank * (columns + rows) < columns * rows;
+std::uint64_t bytes_of(const WantedFactors& wanted) {
+  const WeightMatrices& layout = wanted.layer.layout;
+  const std::uint64_t numbers =
+      saturating_multiply(wanted.rank, layout.columns.size() + layout.rows.size());
+  return saturating_multiply(numbers, static_cast<std::uint64_t>(byte_width(element_of(wanted))));
 }
 
-Expected<LowRankCorrection> low_rank_correction(const CodedWeight& weight, std::size_t rank,
-                                                ElementType element) {
-  const WeightMatrices& layout = weight.layout;
-  const std::size_t inputs = layout.columns.size();
+bool pays(const WantedFactors& wanted) {
+  return bytes_of(wanted) < wanted.real.constant(wanted.layer.constant)->byte_size();
+}
+
+Expected<std::optional<LowRankCorrection>> low_rank_correction(
+    const WantedFactors& wanted, FunctionRef<Expected<Constant>()> coded) {
+  const WeightMatrices& layout = wanted.layer.layout;
   const std::size_t outputs = layout.rows.size();
-  QUADRANT_TRY(const std::vector<double> wanted, read_reals(weight.wanted));
-  QUADRANT_TRY(const std::vector<double> coded, read_reals(weight.coded));
-  std::vector<double> missing(inputs * outputs);
-  for_each_place(
-      layout, [&](std::size_t i, std::size_t place) { missing[i] = wanted[place] - coded[place]; });
-  const SecondMoments* const known = weight.moments;
-  const std::vector<double> moments = known ? known->mean(0) : std::vector<double>();
-  const std::vector<double> root =
-      known ? known->factor(0, damping_of_root) : std::vector<double>();
-  QUADRANT_TRY(const LowRankFactors factors, low_rank_factors(missing, outputs, root, rank));
+  const std::string_view name = wanted.real.value_name({wanted.layer.constant});
+  std::shared_ptr<const SecondMoments> held;  // with its share of the room
+  if (wanted.moments != nullptr) {
+    QUADRANT_TRY(held, wanted.moments->load(name, bytes_besides(layout)));
+  }
+  // Of a table that is read transposed, too, they are not there.
+  const bool is_known = held != nullptr && held->layout() == layout;
+  // One of the two at a time.
+  const auto means = [&] { return is_known ? held->block_means(0) : std::vector<double>(); };
+  const auto root = [&] {
+    return is_known ? held->block_factor(0, damping_of_root) : std::vector<double>();
+  };
+  QUADRANT_TRY(const Constant codes, coded());
+  QUADRANT_TRY(std::vector<double> missing, missing_of(aim_of(wanted, name), codes, layout));
+  const double before = weighted_squares(missing, outputs, means());
+  QUADRANT_TRY(const LowRankFactors factors,
+               low_rank_factors(missing, outputs, root(), wanted.rank));
   const auto extent = [](std::size_t n) { return static_cast<std::int64_t>(n); };
+  const ElementType element = element_of(wanted);
   LowRankCorrection made{
-      .left = rounded_constant(element, {extent(inputs), extent(factors.rank)}, factors.left),
+      .left = rounded_constant(element, {extent(layout.columns.size()), extent(factors.rank)},
+                               factors.left),
       .right = rounded_constant(element, {extent(factors.rank), extent(outputs)}, factors.right),
-      .before = weighted_squares(missing, outputs, moments)};
+      .before = before};
   QUADRANT_TRY(const LowRankFactors rounded, read_factors(made));
-  made.after = weighted_squares(difference(missing, product_of(rounded)), outputs, moments);
+  subtract_product(missing, rounded);
+  made.after = weighted_squares(missing, outputs, means());
+  if (!(made.after < made.before)) return std::nullopt;
   return made;
 }
 
-Expected<Constant> with_correction(const CodedWeight& weight, const LowRankCorrection& correction) {
-  QUADRANT_TRY(std::vector<double> values, read_reals(weight.coded));
+Expected<Constant> with_correction(const Constant& coded, const WeightMatrices& layout,
+                                   const LowRankCorrection& correction) {
+  QUADRANT_TRY(std::vector<double> values, read_reals(coded));
   QUADRANT_TRY(const LowRankFactors factors, read_factors(correction));
   const std::vector<double> added = product_of(factors);
-  for_each_place(weight.layout,
-                 [&](std::size_t i, std::size_t place) { values[place] += added[i]; });
-  return rounded_constant(weight.coded.element(), weight.coded.shape(), values);
+  for_each_place(layout, [&](std::size_t i, std::size_t place) { values[place] += added[i]; });
+  return rounded_constant(coded.element(), coded.shape(), values);
 }
 
 }  // namespace quadrant::inline v0

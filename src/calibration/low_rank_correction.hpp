@@ -2,28 +2,35 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <cstdint>
+#include <optional>
 
 #include "calibration/layer_weights.hpp"
 #include "quadrant/ir/constant.hpp"
 #include "quadrant/ir/graph.hpp"
 #include "quadrant/numerics/second_moments.hpp"
 #include "quadrant/support/error.hpp"
+#include "quadrant/support/executor.hpp"
 
 namespace quadrant::inline v0 {
 
 /// Whether the layer is x W, W of two axes, so that (x A) B can be added to it.
 [[nodiscard]] bool is_plain_product(const Graph& graph, const LayerWeight& layer);
 
-/// Whether factors of that rank are smaller than the weight.
-[[nodiscard]] bool pays(const WeightMatrices& layout, std::size_t rank) noexcept;
-
-struct CodedWeight {
-  const Constant& wanted;  ///< what its layer should multiply by
-  const Constant& coded;   ///< what it multiplies by, as floats
-  const WeightMatrices& layout;
-  const SecondMoments* moments = nullptr;  ///< null: not known
+/// What factors are asked for.
+struct WantedFactors {
+  const Graph& real;  ///< the float model
+  const LayerWeight& layer;
+  std::size_t rank = 0;
+  /// Of the inputs of the model's layers, and what codes were to be near to; null: not known.
+  const SecondMomentsTable* moments = nullptr;
 };
+
+/// Bytes that such factors take in a file.
+[[nodiscard]] std::uint64_t bytes_of(const WantedFactors& wanted);
+
+/// Whether that is less than the weight takes as floats, which have no error at all.
+[[nodiscard]] bool pays(const WantedFactors& wanted);
 
 struct LowRankCorrection {
   Constant left;   ///< A, [columns of the layout, rank]
@@ -33,14 +40,18 @@ struct LowRankCorrection {
   double after = 0;
 };
 
-/// Factors of `element`, whose product with A B is nearest to what is missing. Errors are those of
-/// `low_rank_factors` and of reading.
-[[nodiscard]] Expected<LowRankCorrection> low_rank_correction(const CodedWeight& weight,
-                                                              std::size_t rank,
-                                                              ElementType element);
+/// Factors whose product is nearest to what `coded`, the weight's codes as floats, miss, in the
+/// floats that the layer computes in; nothing where those come no nearer. Memory, in doubles, of
+/// which the moments' room, if they have one, gives a share before `coded` is asked for: three
+/// times the weight, `coded` included; four n^2 for the lesser n of its extents; and with moments
+/// 1.5 for each pair of columns that these have. Errors are those of `low_rank_factors`, of reading
+/// and of `SecondMomentsTable::load`.
+[[nodiscard]] Expected<std::optional<LowRankCorrection>> low_rank_correction(
+    const WantedFactors& wanted, FunctionRef<Expected<Constant>()> coded);
 
 /// The coded weight, A B included, as floats of `coded`'s type.
-[[nodiscard]] Expected<Constant> with_correction(const CodedWeight& weight,
+[[nodiscard]] Expected<Constant> with_correction(const Constant& coded,
+                                                 const WeightMatrices& layout,
                                                  const LowRankCorrection& correction);
 
 }  // namespace quadrant::inline v0

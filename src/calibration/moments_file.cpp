@@ -24,16 +24,15 @@ enum class Kind : std::uint8_t { grid, moments };
 // --- writing -------------------------------------------------------------------------------------
 
 const WeightMatrices& layout_of(const MomentsGrid::Weight& weight) { return weight.layout; }
-const WeightMatrices& layout_of(const SecondMoments& weight) { return weight.layout(); }
+const WeightMatrices& layout_of(const KeptMoments& weight) { return weight.layout(); }
 
-// Of all columns, or less.
 std::size_t largest_block(const WeightMatrices& layout) {
-  return std::max<std::size_t>(layout.columns.size(), 1);
+  return SecondMoments::block_of(layout, SecondMoments::whole);
 }
 std::size_t block_of(const MomentsGrid::Weight& weight) {
-  return std::min(weight.block, largest_block(weight.layout));
+  return SecondMoments::block_of(weight.layout, weight.block);
 }
-std::size_t block_of(const SecondMoments& weight) { return weight.block(); }
+std::size_t block_of(const KeptMoments& weight) { return weight.block(); }
 
 // What earlier programs understand, too, is written as they do.
 template <class Table>
@@ -62,15 +61,13 @@ void write_head(ByteWriter& out, Kind kind, std::uint32_t version, const Table& 
   out.number(static_cast<std::uint64_t>(table.weights.size()));
 }
 
-template <class Weight>
 void write_layout(ByteWriter& out, std::uint32_t version, std::string_view name,
-                  const Weight& weight) {
-  const WeightMatrices& layout = layout_of(weight);
+                  const WeightMatrices& layout, std::size_t block) {
   out.text(name);
   out.numbers(std::span<const std::int64_t>(layout.matrices));
   out.numbers(std::span<const std::int64_t>(layout.rows));
   out.numbers(std::span<const std::int64_t>(layout.columns));
-  if (version == block_version) out.number(static_cast<std::uint64_t>(block_of(weight)));
+  if (version == block_version) out.number(static_cast<std::uint64_t>(block));
 }
 
 // --- reading -------------------------------------------------------------------------------------
@@ -179,7 +176,7 @@ std::string print_moments(const MomentsGrid& grid) {
   const std::uint32_t version = version_of(grid);
   write_head(out, Kind::grid, version, grid);
   for (const auto& [name, weight] : grid.weights) {
-    write_layout(out, version, name, weight);
+    write_layout(out, version, name, weight.layout, block_of(weight));
     out.numbers(std::span<const double>(weight.steps));
   }
   return out.take();
@@ -204,7 +201,7 @@ Expected<void> write_moments(const SecondMomentsTable& moments,
       sums += weight->triangle(matrix).size();
     }
     ByteWriter head;
-    write_layout(head, version, name, *weight);
+    write_layout(head, version, name, weight->layout(), weight->block());
     head.numbers(std::span<const double>(steps));
     head.numbers(std::span<const std::int64_t>(counts));
     head.number(sums);

@@ -2,6 +2,7 @@
 #include <utility>
 #include <vector>
 
+#include "calibration/layer_weights.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "support/merge_left.hpp"
 #include "support/saturating.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 // Why the weight is not to be counted as in the other grid; null: it is.
 const char* difference(const MomentsGrid::Weight& a, const MomentsGrid::Weight& b) {
-  if (a.layout != b.layout) return "its layers read the weight in another way in the grid";
+  if (a.layout != b.layout) return read_in_another_way;
   return a.block != b.block ? "its moments are counted in other blocks in the grid" : nullptr;
 }
 

@@ -26,7 +26,6 @@ namespace quadrant::inline v0 {
 namespace {
 
 constexpr const char* no_samples = "there are no samples to calibrate with";
-constexpr const char* other_layout = "its layers read the weight in another way in the grid";
 
 class Collector {
  public:
@@ -103,7 +102,6 @@ void Collector::make_room(const MomentsGrid* grid) {
     const WeightMatrices& layout = watched->layout();
     std::uint64_t probes = 0;
     for (const LayerReader& reader : watched->readers) {
-      if (!reader.weight.is_convolution) continue;
       probes = saturating_add(probes, bytes_of_probe(reader.weight));
     }
     const std::uint64_t left = options_.most_bytes - used;
@@ -134,8 +132,7 @@ std::size_t Collector::block_of(const WatchedWeight& watched, const MomentsGrid*
     const auto found = grid->weights.find(watched.name);
     if (found != grid->weights.end()) block = found->second.block;
   }
-  return std::clamp<std::size_t>(block, 1,
-                                 std::max<std::size_t>(watched.layout().columns.size(), 1));
+  return SecondMoments::block_of(watched.layout(), block);
 }
 
 void Collector::tell_blocks(const WatchedWeight& watched, std::uint64_t all) const {
@@ -201,6 +198,11 @@ Expected<void> Collector::visit(const Runtime& runtime, std::string_view task, V
 
 Expected<void> Collector::sum(WatchedWeight& watched, const LayerReader& reader,
                               const LayerData& data) const {
+  if (const char* const why_not = unfit(reader.weight, data)) {
+    const std::lock_guard lock(watched.mutex);
+    watched.leave(why_not);
+    return {};
+  }
   if (!reader.weight.is_convolution) {
     const std::lock_guard lock(watched.mutex);
     return add_matrices(watched, reader.weight, data, options_.most_inputs_of_sample);
@@ -257,7 +259,7 @@ Expected<void> Collector::take(const MomentsGrid& grid) const {
     }
     const auto& [layout, steps, block] = found->second;
     if (layout != watched->layout()) {
-      return fail(ErrorCode::usage, other_layout, {.tensor = watched->name});
+      return fail(ErrorCode::usage, read_in_another_way, {.tensor = watched->name});
     }
     if (std::ranges::count(steps, 0.0) == std::ssize(steps)) {
       watched->leave("its layer has no inputs but zeros in the samples");

@@ -30,13 +30,13 @@ MomentsGrid grid_of(SavedMoments saved) {
 }
 
 std::int64_t inputs_of(const MomentsGrid::Weight& /*weight*/) { return 0; }
-std::int64_t inputs_of(const SecondMoments& weight) {
+std::int64_t inputs_of(const KeptMoments& weight) {
   return weight.layout().matrices.empty() ? 0 : weight.count(0);
 }
 const WeightMatrices& layout_of(const MomentsGrid::Weight& weight) { return weight.layout; }
-const WeightMatrices& layout_of(const SecondMoments& weight) { return weight.layout(); }
+const WeightMatrices& layout_of(const KeptMoments& weight) { return weight.layout(); }
 std::size_t block_of(const MomentsGrid::Weight& weight) { return weight.block; }
-std::size_t block_of(const SecondMoments& weight) { return weight.block(); }
+std::size_t block_of(const KeptMoments& weight) { return weight.block(); }
 
 constexpr std::string_view blocks_of = "blocks:";
 

@@ -30,10 +30,6 @@ constexpr std::size_t sums_before(std::size_t column, std::size_t block) noexcep
   return column / block * row_of_triangle(block) + row_of_triangle(column % block);
 }
 
-std::size_t clamped(std::size_t block, const WeightMatrices& layout) {
-  return std::clamp<std::size_t>(block, 1, std::max<std::size_t>(layout.columns.size(), 1));
-}
-
 /// Some columns of inputs [count, n].
 struct Columns {
   std::span<const double> x;
@@ -81,15 +77,19 @@ void add_products(const Columns& of, std::span<std::int64_t> triangle) {
 SecondMoments::SecondMoments(WeightMatrices layout, std::vector<double> steps, std::size_t block)
     : layout_(std::move(layout)),
       steps_(std::move(steps)),
-      block_(clamped(block, layout_)),
+      block_(block_of(layout_, block)),
       counts_(layout_.matrices.size()),
       sums_(layout_.matrices.size() * sums_before(layout_.columns.size(), block_)) {
   steps_.resize(layout_.matrices.size() * layout_.columns.size());
 }
 
+std::size_t SecondMoments::block_of(const WeightMatrices& layout, std::size_t asked) noexcept {
+  return std::clamp<std::size_t>(asked, 1, std::max<std::size_t>(layout.columns.size(), 1));
+}
+
 std::uint64_t SecondMoments::bytes_of(const WeightMatrices& layout, std::size_t block) noexcept {
   const std::uint64_t columns = layout.columns.size();
-  const std::uint64_t own = clamped(block, layout);
+  const std::uint64_t own = block_of(layout, block);
   const auto triangle = [](std::uint64_t n) { return saturating_multiply(n, n + 1) / 2; };
   const std::uint64_t sums =
       saturating_add(saturating_multiply(columns / own, triangle(own)), triangle(columns % own));
@@ -172,7 +172,7 @@ Expected<SecondMoments> SecondMoments::from_sums(WeightMatrices layout, std::vec
                                                  std::size_t block) {
   const std::size_t matrices = layout.matrices.size();
   const std::size_t n = layout.columns.size();
-  block = clamped(block, layout);
+  block = block_of(layout, block);
   if (steps.size() != matrices * n || counts.size() != matrices ||
       sums.size() != matrices * sums_before(n, block)) {
     return fail(ErrorCode::invalid_model, "there are not as many sums as the layout says");
@@ -217,20 +217,31 @@ Expected<void> SecondMoments::merge(const SecondMoments& other) {
   return {};
 }
 
-Expected<void> SecondMoments::put_away(std::shared_ptr<ScratchFile> file) {
-  QUADRANT_TRY(place_, file->append(std::as_bytes(std::span(sums_))));
+Expected<void> KeptMoments::put_away(std::shared_ptr<ScratchFile> file) {
+  if (is_away()) return {};
+  QUADRANT_TRY(place_, file->append(std::as_bytes(std::span(moments_.sums_))));
   file_ = std::move(file);
-  sums_ = std::vector<std::int64_t>();  // which gives its memory back
+  moments_.sums_ = std::vector<std::int64_t>();  // which gives its memory back
   return {};
 }
 
-Expected<SecondMoments> SecondMoments::brought_back() const {
-  SecondMoments made = *this;
-  if (file_ == nullptr) return made;
-  made.sums_.resize(counts_.size() * sums_before(width(), block_));
+Expected<SecondMoments> KeptMoments::brought_back() const {
+  SecondMoments made = moments_;
+  if (!is_away()) return made;
+  made.sums_.resize(made.counts_.size() * sums_before(made.width(), made.block_));
   QUADRANT_CHECK(file_->read(place_, std::as_writable_bytes(std::span(made.sums_))));
-  made.file_ = nullptr;
   return made;
+}
+
+Expected<void> KeptMoments::merge(const KeptMoments& other) {
+  QUADRANT_CHECK(check_merge(other));
+  if (is_away()) {
+    QUADRANT_TRY(moments_, brought_back());
+    file_ = nullptr;
+  }
+  if (const SecondMoments* const there = other.in_memory()) return moments_.merge(*there);
+  QUADRANT_TRY(const SecondMoments more, other.brought_back());
+  return moments_.merge(more);
 }
 
 namespace {
@@ -269,32 +280,60 @@ std::vector<double> SecondMoments::block_means(std::size_t matrix) const {
   return result;
 }
 
-std::vector<double> SecondMoments::mean(std::size_t matrix) const {
-  std::vector<double> blocks = block_means(matrix);
-  const std::size_t n = width();
-  if (block_ == n) return blocks;
+namespace {
+
+// With zeros outside of blocks, [n, n], of [n, block].
+std::vector<double> spread_out(std::vector<double> blocks, std::size_t n, std::size_t block) {
+  if (block == n) return blocks;
   std::vector<double> result(n * n);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::size_t first = i - i % block_;
-    for (std::size_t j = first; j < std::min(first + block_, n); ++j) {
-      result[i * n + j] = blocks[i * block_ + j - first];
+    const std::size_t first = i - i % block;
+    for (std::size_t j = first; j < std::min(first + block, n); ++j) {
+      result[i * n + j] = blocks[i * block + j - first];
     }
   }
   return result;
 }
 
-std::vector<double> SecondMoments::factor(std::size_t matrix, double damping) const {
-  const std::size_t n = width();
-  std::vector<double> factor = mean(matrix);
-  double unit = 0;  // the mean of the diagonal
-  for (std::size_t i = 0; i < n; ++i) unit += factor[i * n + i] / static_cast<double>(n);
-  const double added = unit == 0 ? 1 : damping * unit;
-  for (std::size_t i = 0; i < n; ++i) factor[i * n + i] += added;
+// Of the first `n` rows and columns, in their place; zeros above the diagonal.
+void factorize_block(std::span<double> rows, std::size_t n, std::size_t row, double least) {
   SerialExecutor serial;
-  factorize(factor, n, 1e-4 * added, serial);
+  if (n == row) {
+    factorize(rows, n, least, serial);
+  } else {
+    std::vector<double> own(n * n);
+    for (std::size_t i = 0; i < n; ++i) std::ranges::copy(rows.subspan(i * row, n), &own[i * n]);
+    factorize(own, n, least, serial);
+    for (std::size_t i = 0; i < n; ++i) std::copy_n(&own[i * n], n, &rows[i * row]);
+  }
   for (std::size_t i = 0; i < n; ++i) {
-    std::fill(factor.begin() + static_cast<std::ptrdiff_t>(i * n + i + 1),
-              factor.begin() + static_cast<std::ptrdiff_t>((i + 1) * n), 0.0);
+    std::ranges::fill(rows.subspan(i * row + i + 1, row - i - 1), 0.0);
+  }
+}
+
+}  // namespace
+
+std::vector<double> SecondMoments::mean(std::size_t matrix) const {
+  return spread_out(block_means(matrix), width(), block_);
+}
+
+std::vector<double> SecondMoments::factor(std::size_t matrix, double damping) const {
+  return spread_out(block_factor(matrix, damping), width(), block_);
+}
+
+std::vector<double> SecondMoments::block_factor(std::size_t matrix, double damping) const {
+  const std::size_t n = width();
+  std::vector<double> factor = block_means(matrix);
+  double unit = 0;  // the mean of the diagonal
+  for (std::size_t i = 0; i < n; ++i) {
+    unit += factor[i * block_ + i % block_] / static_cast<double>(n);
+  }
+  const double added = unit == 0 ? 1 : damping * unit;
+  for (std::size_t i = 0; i < n; ++i) factor[i * block_ + i % block_] += added;
+  for (std::size_t first = 0; first < n; first += block_) {
+    const std::size_t size = std::min(block_, n - first);
+    factorize_block(std::span(factor).subspan(first * block_, size * block_), size, block_,
+                    1e-4 * added);
   }
   return factor;
 }

@@ -187,10 +187,10 @@ std::vector<Names> groups_of(const Graph& graph, const MomentsGrid& grid, std::u
     if (is_new) order.push_back(name);
     const auto found = grid.weights.find(name);
     if (found == grid.weights.end()) continue;
-    const std::uint64_t sums = SecondMoments::bytes_of(found->second.layout, found->second.block);
+    own->second = saturating_add(own->second, bytes_of_probe(weight));
+    if (!is_new) continue;
     own->second = saturating_add(
-        own->second,
-        saturating_add(is_new ? sums : 0, weight.is_convolution ? bytes_of_probe(weight) : 0));
+        own->second, SecondMoments::bytes_of(found->second.layout, found->second.block));
   }
   std::vector<Names> groups(1);
   std::uint64_t used = 0;

@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "pipeline/optimizations.hpp"
 #include "support/counted.hpp"
+#include "support/shared_room.hpp"
 
 namespace quadrant::inline v0 {
 namespace {
@@ -41,12 +43,18 @@ void tell_corrected(const LowRankReport& report, bool has_moments, const std::st
 SchemeSteps::Finish low_rank_step(SchemeSubject& subject, std::size_t rank,
                                   std::shared_ptr<const SecondMomentsTable> moments) {
   subject.low_rank = std::make_shared<LowRankReport>();
-  return [rank, moments = std::move(moments), log = subject.low_rank, context = subject.context,
+  const bool has_moments = moments != nullptr;
+  if (const std::uint64_t memory = subject.context.moments_memory; !has_moments && memory != 0) {
+    SecondMomentsTable none{.room = std::make_shared<SharedRoom>(memory / 2)};
+    moments = std::make_shared<const SecondMomentsTable>(std::move(none));
+  }
+  return [rank, has_moments, moments = std::move(moments), log = subject.low_rank,
+          context = subject.context,
           path = subject.request.model](const Graph& graph, Graph& quantized) -> Expected<void> {
     const LowRankOptions options{
         .rank = rank, .moments = moments.get(), .executor = context.executor};
     QUADRANT_TRY(*log, in_file(correct_low_rank(quantized, graph, options), path));
-    tell_corrected(*log, moments != nullptr, path, context);
+    tell_corrected(*log, has_moments, path, context);
     tell("low_rank: its codes are not corrected", log->left, context);
     return {};
   };

@@ -155,13 +155,14 @@ class FactorSearch {
       QUADRANT_TRY(const std::vector<double> weight,
                    read_reals(constant_of(question_.graph, name)));
       for (std::size_t matrix = 0; matrix < layout.matrices.size(); ++matrix) {
-        const std::vector<double> mean = moments->mean(matrix);
+        const std::vector<double> means = moments->block_means(matrix);
+        const std::size_t block = moments->block();
         for (std::size_t c = 0; c < n; ++c) {
           const std::size_t channel = (matrix * n + c) / taps;
           const double reach = moments->steps(matrix)[c] * SecondMoments::most_steps;
           double& input = sizes.inputs[channel];
-          input =
-              std::max(input, question_.activation_steps > 0 ? reach : std::sqrt(mean[c * n + c]));
+          const double square = means[c * block + c % block];
+          input = std::max(input, question_.activation_steps > 0 ? reach : std::sqrt(square));
           double& largest = sizes.weights[channel];
           for (std::size_t row = 0; row < layout.rows.size(); ++row) {
             largest = std::max(largest, std::fabs(weight[layout.element(matrix, row, c)]));

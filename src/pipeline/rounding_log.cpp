@@ -16,7 +16,7 @@ double rounding_cost(const Graph& graph, Value weight, const SecondMomentsTable*
   if (moments == nullptr) return elements;
   // Perhaps a constant that was moved.
   const Value source = moved_from(graph.ref(weight.node)).result();
-  const SecondMoments* const known = moments->find(graph.value_name(source));
+  const KeptMoments* const known = moments->find(graph.value_name(source));
   if (known == nullptr) return elements;
   const auto columns = static_cast<double>(known->layout().columns.size());
   const auto rows = static_cast<double>(known->layout().rows.size());

@@ -279,7 +279,7 @@ class Sequence {
     SerialExecutor serial;
     Executor& executor = context.executor != nullptr ? *context.executor : serial;
     for (const Double& each : doubles) {
-      const SecondMoments* const of_both = found.find(each.name);
+      QUADRANT_TRY(const auto of_both, found.load(each.name));
       if (of_both == nullptr || found.find(names[each.weight]) == nullptr) continue;
       // Of blocks there are no moments of x with z.
       if (of_both->block() < of_both->layout().columns.size()) continue;
@@ -300,6 +300,7 @@ class Sequence {
   // A group, by its moments alone: the others are not of interest.
   Expected<void> round(const Group& group) {
     auto part = std::make_shared<SecondMomentsTable>();
+    part->room = moments_.room;
     for (const auto& [name, readers] : group) {
       part->weights.insert(moments_.weights.extract(name));
       const auto aim = moments_.aims.find(name);
@@ -313,27 +314,22 @@ class Sequence {
       const auto found = made->find(name);
       const ElementType element = subject_.graph.constant(readers.front().constant)->element();
       if (found == made->end() || element != ElementType::float32) continue;
-      if (rank > 0) QUADRANT_CHECK(correct(readers.front(), name, rank, found->second));
+      if (rank > 0) QUADRANT_CHECK(correct(readers.front(), rank, found->second));
       rounded_.insert_or_assign(name, std::move(found->second));
     }
     return {};
   }
 
   // As `correct_low_rank` will.
-  Expected<void> correct(const LayerWeight& layer, const std::string& name, std::size_t rank,
-                         Constant& coded) const {
-    const Graph& graph = subject_.graph;
-    if (!is_plain_product(graph, layer) || !pays(layer.layout, rank)) return {};
-    const auto aim = moments_.aims.find(name);
-    const CodedWeight weight{
-        .wanted = aim == moments_.aims.end() ? *graph.constant(layer.constant) : aim->second,
-        .coded = coded,
-        .layout = layer.layout,
-        .moments = moments_.find(name)};
-    QUADRANT_TRY(const LowRankCorrection correction,
-                 low_rank_correction(weight, rank, ElementType::float32));
-    if (!(correction.after < correction.before)) return {};
-    QUADRANT_TRY(coded, with_correction(weight, correction));
+  Expected<void> correct(const LayerWeight& layer, std::size_t rank, Constant& coded) const {
+    const WantedFactors wanted{
+        .real = subject_.graph, .layer = layer, .rank = rank, .moments = &moments_};
+    if (!is_plain_product(wanted.real, layer) || !pays(wanted)) return {};
+    QUADRANT_TRY(const auto found,
+                 low_rank_correction(wanted, [&]() -> Expected<Constant> { return coded; }));
+    if (found) {
+      QUADRANT_TRY(coded, with_correction(coded, layer.layout, *found));
+    }
     return {};
   }
 

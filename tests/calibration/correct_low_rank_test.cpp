@@ -4,14 +4,19 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "calibration/memory_data.hpp"
 #include "model_text.hpp"
+#include "numerics/reals.hpp"
 #include "quadrant/calibration/correct_bias.hpp"
 #include "quadrant/calibration/second_moments.hpp"
 #include "quadrant/methods/weight_only.hpp"
+#include "quadrant/numerics/encode.hpp"
 #include "quadrant/runtime/interpreter.hpp"
+#include "quadrant/support/files.hpp"
+#include "support/shared_room.hpp"
 #include "tensor_values.hpp"
 
 namespace quadrant::test {
@@ -108,6 +113,15 @@ class LastFirst final : public Executor {
   }
 };
 
+class EachOnItsThread final : public Executor {
+ public:
+  void parallel_for(std::size_t count, FunctionRef<void(std::size_t)> body) override {
+    std::vector<std::jthread> threads;
+    threads.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&body, i] { body(i); });
+  }
+};
+
 }  // namespace
 
 TEST_CASE("the errors that are told are those of the results") {
@@ -136,17 +150,73 @@ TEST_CASE("the errors that are told are those of the results") {
   }
 }
 
-TEST_CASE("a rank without an end leaves the float results") {
-  const Graph real = four_products();
+TEST_CASE("factors of as large a rank as what codes miss leave the float results") {
+  // Of rank 2 is what the weight has besides its codes.
+  Graph real = four_products();
+  const Graph before = quantized_of(real);
+  const Value weight = real.find_value("w");
+  const Constant coded =
+      value_of(dequantized(*before.constant(weight.node), before.type(weight).quantization));
+  std::vector<double> numbers = value_of(read_reals(coded));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const auto row = static_cast<double>(i / width);
+    const auto column = static_cast<double>(i % width);
+    numbers[i] += 0.1 * (row - 3) * (column - 5) + 0.2 * std::sin(row) * std::cos(column);
+  }
+  real.set_constant(weight.node, rounded_constant(ElementType::float32, {width, width}, numbers));
   const MemoryData samples = inputs_of(200);
+  const std::vector<double> exact = numbers_of(real, samples, "a");
+  const SecondMomentsTable moments = value_of(collect_second_moments(real, Interpreter(), samples));
+  const double lost = squares_between(exact, numbers_of(before, samples, "a"));
+  for (const bool has_moments : {true, false}) {
+    Graph after = before;
+    REQUIRE(
+        correct_low_rank(after, real, {.rank = 2, .moments = has_moments ? &moments : nullptr}));
+    CHECK(squares_between(exact, numbers_of(after, samples, "a")) < 1e-9 * lost);
+  }
+}
+
+TEST_CASE("a weight as whose floats factors would take as much keeps its codes") {
+  const Graph real = four_products();
   Graph after = quantized_of(real);
-  // 16 inputs and 32 results: of rank 10, the two factors are smaller than the weight.
+  // 16 inputs and 32 results: of rank 10, the two factors are smaller than the floats.
   const LowRankReport report = value_of(correct_low_rank(after, real, {.rank = 10}));
   CHECK(corrected_of(report, "tied").rank == 10);
   REQUIRE(report.left.size() == 2);
   CHECK(report.left[0].name == "w");
-  CHECK(report.left[0].reason == "factors of that rank have as many numbers as it has");
+  CHECK(report.left[0].reason == "its factors would take 1280 bytes, and it takes 1024 as floats");
   CHECK(report.left[1].name == "few");
+
+  // Those of float16, in a layer of float32: twice the bytes for a number.
+  const Graph cast = parsed(
+      "graph {}\n%x: tensor<2x6xf32> = input()\n%h: tensor<6x6xf16> = constant() [1, 2, 3, 4, 5, "
+      "7, 1.5, 2.5, 3, 4, 6, 8, -1, 2, -3.25, 4, 0.125, 7, 1, 1, 1, 1, 1, 1.25, 3, 2, 1, 0, -1, "
+      "-2, 0.75, 6, 5, 4, 3, 2]\n%w: tensor<6x6xf32> = cast(%h) {to = 1}\n%y: tensor<2x6xf32> = "
+      "matmul(%x, %w)\noutput(%y)\n");
+  for (const std::size_t rank : {std::size_t{1}, std::size_t{2}}) {
+    Graph made = quantized_of(cast);
+    const LowRankReport of_cast = value_of(correct_low_rank(made, cast, {.rank = rank}));
+    // 4 bytes, 12 numbers of a term; 2 bytes, 36 numbers.
+    CHECK(of_cast.corrected.size() == (4 * 12 * rank < 2 * 36 ? 1 : 0));
+  }
+}
+
+TEST_CASE("the same with sums that are away, and in room for less than a weight") {
+  const Graph real = four_products();
+  const MemoryData samples = inputs_of(600);
+  for (const std::size_t block : {SecondMoments::whole, std::size_t{5}, std::size_t{1}}) {
+    SecondMomentsTable moments =
+        value_of(collect_second_moments(real, Interpreter(), samples, {.block = block}));
+    Graph wanted = quantized_of(real);
+    Graph found = wanted;
+    REQUIRE(correct_low_rank(wanted, real, {.rank = 3, .moments = &moments}));
+    const auto file = value_of(ScratchFile::create("."));
+    for (auto& [name, each] : moments.weights) REQUIRE(each.put_away(file));
+    moments.room = std::make_shared<SharedRoom>(100);
+    EachOnItsThread threads;
+    REQUIRE(correct_low_rank(found, real, {.rank = 3, .moments = &moments, .executor = &threads}));
+    CHECK(print_graph(found) == print_graph(wanted));
+  }
 }
 
 TEST_CASE("layers that read a weight in two ways have factors each") {

@@ -114,6 +114,41 @@ TEST_CASE("what is left is what the left-out singular values are, squared") {
   }
 }
 
+TEST_CASE("what is outside of blocks may be left out") {
+  constexpr std::size_t rows = 7;
+  constexpr std::size_t columns = 9;
+  const Matrix matrix = random_matrix(rows, columns, 11);
+  for (const std::size_t block : {1U, 3U, 7U}) {
+    Matrix root = random_triangle(rows, 12);
+    Matrix narrow(rows * block);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < rows; ++j) {
+        if (i / block != j / block) root[i * rows + j] = 0;
+        if (i / block == j / block) narrow[i * block + j % block] = root[i * rows + j];
+      }
+    }
+    const Matrix across = transposed(root, rows);
+    const Matrix moments = product(across, across, rows);
+    Matrix narrow_moments(rows * block);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const std::size_t first = i - i % block;
+      for (std::size_t j = first; j < std::min(first + block, rows); ++j) {
+        narrow_moments[i * block + j - first] = moments[i * rows + j];
+      }
+    }
+    const LowRankFactors wide = value_of(low_rank_factors(matrix, columns, root, 2));
+    const LowRankFactors found = value_of(low_rank_factors(matrix, columns, narrow, 2));
+    Matrix rest = matrix;
+    subtract_product(rest, found);
+    const Matrix wanted = differences(matrix, product_of(wide));
+    for (std::size_t i = 0; i < rest.size(); ++i) {
+      CHECK(rest[i] == doctest::Approx(wanted[i]).epsilon(1e-9).scale(1));
+    }
+    CHECK(weighted_squares(rest, columns, narrow_moments) ==
+          doctest::Approx(weighted_squares(rest, columns, moments)));
+  }
+}
+
 TEST_CASE("of full rank nothing is left, whatever the moments are") {
   for (const auto& [rows, columns] : {std::pair{8, 5}, std::pair{5, 8}}) {
     const auto m = static_cast<std::size_t>(rows);

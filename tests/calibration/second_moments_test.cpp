@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -160,7 +161,7 @@ TEST_CASE("a change of weights changes results by as much as the moments say") {
     const auto table = collect_second_moments(graph, Interpreter(), data);
     REQUIRE_MESSAGE(table, to_string(table.error()));
     CHECK(table->left.empty());
-    const SecondMoments* const moments = table->find("w");
+    const auto moments = value_of(table->load("w"));
     REQUIRE(moments != nullptr);
 
     const std::vector<float> change = drawn(*each.weight.element_count(), 99);
@@ -208,8 +209,8 @@ TEST_CASE("of a recurrent layer, what comes in and the states") {
   const auto table = collect_second_moments(graph, Interpreter(), data);
   REQUIRE_MESSAGE(table, to_string(table.error()));
   CHECK(table->left.empty());
-  const SecondMoments* const inputs = table->find("w");
-  const SecondMoments* const states = table->find("r");
+  const auto inputs = value_of(table->load("w"));
+  const auto states = value_of(table->load("r"));
   REQUIRE(inputs != nullptr);
   REQUIRE(states != nullptr);
   // [steps, directions, batch, units]
@@ -253,8 +254,8 @@ TEST_CASE("layers that share a weight add up") {
   const std::vector<double> y = outputs(first, data);
   double of_results = 0;
   for (std::size_t i = 0; i < y.size(); i += 5) of_results += y[i] * y[i + 2];
-  const double of_inputs = of_first->find("w")->mean(0)[2] * 12;
-  CHECK(of_both->find("w")->mean(0)[2] ==
+  const double of_inputs = value_of(of_first->load("w"))->mean(0)[2] * 12;
+  CHECK(value_of(of_both->load("w"))->mean(0)[2] ==
         doctest::Approx((of_inputs + of_results) / 24).epsilon(1e-3));
 }
 
@@ -325,7 +326,7 @@ TEST_CASE("where there is no room for all sums there are those of blocks") {
     CHECK(some.find("w")->block() == first);
     CHECK(some.find("v")->block() == second);
     CHECK(notes.found.size() == (first < 5 ? 1U : 0U) + (second < 4 ? 1U : 0U));
-    CHECK(some.find("w")->mean(0)[6] == all.find("w")->mean(0)[6]);
+    CHECK(value_of(some.load("w"))->mean(0)[6] == value_of(all.load("w"))->mean(0)[6]);
   };
   check(25, any, 5, 4);
   check(21, any, 5, 2);
@@ -355,6 +356,40 @@ TEST_CASE("inputs that do not fit the layer, which nobody else looks at, are lef
   CHECK(none->weights.empty());
 }
 
+TEST_CASE("inputs that do not fit the layer, on a grid of others") {
+  const Case batches{"", {2, 4, 5}, {2, 5, 6}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
+  const Graph graph =
+      graph_of_text("%x: tensor<?x4x?xf32> = input()\n%w: tensor<2x5x6xf32> = constant() [" +
+                    zeros(60) + "]\n%y: tensor<*xf32> = matmul(%x, %w)\noutput(%y)\n");
+  const auto grid = find_moments_grid(graph, Interpreter(), data_of(batches));
+  REQUIRE(grid);
+  for (const Shape& extents : {Shape{3, 4, 5}, Shape{2, 4, 1}, Shape{2, 4, 7}}) {
+    const MemoryData others({sample_of(
+        extents, std::vector<float>(static_cast<std::size_t>(*extents.element_count())))});
+    const auto table = collect_second_moments(graph, Interpreter(), others, {.grid = &*grid});
+    REQUIRE(table);
+    CHECK(table->left == std::vector<LeftAlone>{
+                             {"w", "inputs of its layer have other extents than the model says"}});
+  }
+}
+
+TEST_CASE("inputs that are not finite are refused on a grid of others, too") {
+  for (const Case& each :
+       {Case{"", {4, 2}, {2, 2}, "%y: tensor<*xf32> = matmul(%x, %w)\n"},
+        Case{"", {1, 2, 2, 2}, {2, 2, 1, 1}, "%y: tensor<*xf32> = conv(%x, %w)\n"}}) {
+    const Graph graph = graph_of(each);
+    const auto grid = find_moments_grid(graph, Interpreter(), data_of(each));
+    REQUIRE(grid);
+    for (const float wrong : {NAN, INFINITY}) {
+      const MemoryData others(
+          {sample_of(each.data, std::vector<float>{1, 2, 3, wrong, 5, 6, 7, 8})});
+      const auto table = collect_second_moments(graph, Interpreter(), others, {.grid = &*grid});
+      REQUIRE(table);
+      CHECK(table->left == std::vector<LeftAlone>{{"w", "inputs of its layer are not finite"}});
+    }
+  }
+}
+
 TEST_CASE("of many inputs some are taken, evenly spread") {
   const Case rows{"", {100, 1}, {1, 1}, "%y: tensor<*xf32> = matmul(%x, %w)\n"};
   std::vector<float> numbers(100);
@@ -364,7 +399,7 @@ TEST_CASE("of many inputs some are taken, evenly spread") {
       collect_second_moments(graph_of(rows), Interpreter(), data, {.most_inputs_of_sample = 4});
   REQUIRE(table);
   CHECK(table->find("w")->count(0) == 4);
-  CHECK(table->find("w")->mean(0)[0] ==
+  CHECK(value_of(table->load("w"))->mean(0)[0] ==
         doctest::Approx((25.0 * 25 + 50.0 * 50 + 75.0 * 75) / 4).epsilon(1e-3));
 }
 
@@ -379,5 +414,5 @@ TEST_CASE("moments are the same for any order of the samples") {
       collect_second_moments(graph, Interpreter(), MemoryData(std::move(reversed)));
   REQUIRE(forwards);
   REQUIRE(backwards);
-  CHECK(forwards->find("w")->mean(0) == backwards->find("w")->mean(0));
+  CHECK(value_of(forwards->load("w"))->mean(0) == value_of(backwards->load("w"))->mean(0));
 }

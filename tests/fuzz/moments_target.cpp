@@ -15,7 +15,8 @@ namespace {
 using namespace quadrant;
 
 void check_means(const SecondMomentsTable& table) {
-  for (const auto& [name, moments] : table.weights) {
+  for (const auto& [name, kept] : table.weights) {
+    const SecondMoments& moments = *kept.in_memory();
     for (std::size_t matrix = 0; matrix < moments.layout().matrices.size(); ++matrix) {
       // As many as the file has, which has no more than bytes.
       const std::vector<double> mean = moments.block_means(matrix);

@@ -151,7 +151,7 @@ TEST_CASE("sums of blocks are those of all pairs of columns in them") {
     CHECK(moments.relative_diagonal(420) == all.relative_diagonal(420));
     if (block < 70) CHECK_FALSE(moments.merge(all));
 
-    SecondMoments away = moments;
+    KeptMoments away = moments;
     REQUIRE(away.put_away(ScratchFile::create(".").value()));
     CHECK(away.is_away());
     CHECK(away.count(1) == 300);
@@ -162,7 +162,7 @@ TEST_CASE("sums of blocks are those of all pairs of columns in them") {
 TEST_CASE("what is loaded of a table is in memory, and the room for it is given back") {
   SecondMoments seen = empty();
   REQUIRE(seen.add(0, integers(70, 5)));
-  SecondMoments away = seen;
+  KeptMoments away = seen;
   REQUIRE(away.put_away(ScratchFile::create(".").value()));
   SecondMomentsTable table{.weights = {{"a", away}, {"b", seen}}};
   // For one at a time.
@@ -217,7 +217,7 @@ TEST_CASE("tables add up whole or not at all, and count no further than they can
   REQUIRE_FALSE(refused);
   CHECK(refused.error().place.tensor == "b");
   CHECK(table.weights.size() == 2);
-  CHECK(table.weights.at("a").fingerprint() == seen.fingerprint());
+  CHECK(table.load("a").value()->fingerprint() == seen.fingerprint());
   CHECK(table.left.empty());
   CHECK(table.model.empty());
   CHECK(table.samples == 3);
@@ -273,6 +273,25 @@ TEST_CASE("the factor is a root of the moments, damped") {
     }
   }
   CHECK(largest < 1e-12 * 70 * unit);
+  SUBCASE("of blocks, without what is outside of them") {
+    for (const std::size_t block : {1U, 32U, 70U}) {
+      SecondMoments blocks(layout(), std::vector<double>(140, 0.25), block);
+      REQUIRE(blocks.add(1, integers(std::size_t{90} * 70, 5)));
+      const std::vector<double> narrow = blocks.block_factor(1, 0.25);
+      REQUIRE(narrow.size() == 70 * block);
+      for (std::size_t i = 0; i < 70; ++i) {
+        for (std::size_t j = 0; j <= i; ++j) {
+          double product = 0;
+          if (i / block != j / block) continue;
+          for (std::size_t k = 0; k < block; ++k) {
+            product += narrow[i * block + k] * narrow[j * block + k];
+          }
+          const double wanted = mean[i * 70 + j] + (i == j ? 0.25 * unit : 0);
+          CHECK(std::abs(product - wanted) < 1e-12 * 70 * unit);
+        }
+      }
+    }
+  }
   // Nothing was seen of the other matrix.
   const std::vector<double> nothing = moments.factor(0, 0.25);
   for (std::size_t i = 0; i < 70; ++i) {

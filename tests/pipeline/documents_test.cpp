@@ -78,10 +78,10 @@ TEST_CASE("0.1: second moments") {
   CHECK(table.samples == 3);
   CHECK(table.left == std::vector<LeftAlone>{{"a", "why"}});
   REQUIRE(table.find("w") != nullptr);
-  CHECK(table.find("w")->mean(0) == std::vector<double>{0.0625, 0.125, 0.125, 0.25});
+  CHECK(value_of(table.load("w"))->mean(0) == std::vector<double>{0.0625, 0.125, 0.125, 0.25});
   REQUIRE(table.find("v") != nullptr);
   CHECK(table.find("v")->count(0) == 2);
-  CHECK(table.find("v")->mean(0) == std::vector<double>{0.15625, 0.0625, 0.0625, 0.5});
+  CHECK(value_of(table.load("v"))->mean(0) == std::vector<double>{0.15625, 0.0625, 0.0625, 0.5});
 }
 
 // Inputs 1, 2, 3 and 3, -1, 0, on a grid of .25, .5 and 1.
@@ -90,7 +90,7 @@ TEST_CASE("0.1: second moments of blocks") {
   REQUIRE(table.find("w") != nullptr);
   CHECK(table.find("w")->block() == 2);
   CHECK(table.find("w")->count(0) == 2);
-  CHECK(table.find("w")->mean(0) ==
+  CHECK(value_of(table.load("w"))->mean(0) ==
         std::vector<double>{0.3125, -0.0625, 0, -0.0625, 0.625, 0, 0, 0, 4.5});
 }
 

@@ -117,8 +117,9 @@ TEST_CASE("moments of divided input_channels are those that a migrated scaled_pr
   divide_inputs(moments, graph, {migration});
   REQUIRE(migrate(graph, std::vector{migration}));
   const std::vector<double> expected =
-      value_of(collect_second_moments(graph, Interpreter(), two_samples())).find("w")->mean(0);
-  const std::vector<double> found = moments.find("w")->mean(0);
+      value_of(value_of(collect_second_moments(graph, Interpreter(), two_samples())).load("w"))
+          ->mean(0);
+  const std::vector<double> found = value_of(moments.load("w"))->mean(0);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-3));
   }

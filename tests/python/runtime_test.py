@@ -254,6 +254,21 @@ class MomentsTest(PackageTest):
         self.assertEqual(parts[0].samples, 6)
         self.assert_fails("usage", [], lambda: qd.second_moments(two_layers(), rows(2), grid=grid))
 
+    def test_of_blocks(self):
+        whole = qd.second_moments(two_layers(), rows(20))["fc1.weight"].mean[0]
+        inside = np.kron(np.eye(4), np.ones((4, 4)))
+        blocks = qd.second_moments(two_layers(), rows(20), block=4)
+        np.testing.assert_array_equal(blocks["fc1.weight"].mean[0], whole * inside)
+        diagonal = qd.second_moments(two_layers(), rows(20), weights="fc1.weight", memory=8 * 16)
+        np.testing.assert_array_equal(diagonal["fc1.weight"].mean[0], np.diag(np.diag(whole)))
+        none = qd.second_moments(two_layers(), rows(20), weights="fc1.weight", memory=8 * 16 - 1)
+        self.assertRegex(none.left["fc1.weight"], "bytes")
+        more = qd.second_moments(two_layers(), rows(20), grid=blocks)
+        blocks.merge(more)
+        self.assertEqual(blocks.samples, 40)
+        self.assert_fails("usage", ["block"], lambda: qd.second_moments(two_layers(), rows(2), grid=blocks, block=4))
+        self.assert_fails("usage", ["block takes"], lambda: qd.second_moments(two_layers(), rows(2), block=0))
+
     def test_names(self):
         self.assertEqual(list(qd.second_moments(two_layers(), rows(2), weights="fc2.weight")), ["fc2.weight"])
         self.assert_fails("usage", ["fc1.weight"], lambda: qd.second_moments(two_layers(), rows(2), weights="fc1.wieght"))

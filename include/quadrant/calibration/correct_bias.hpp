@@ -93,12 +93,14 @@ struct LowRankReport {
 /// weight share them. The sum gets the name of the result. Layers are matmul,
 /// gemm, linear and addmm that sum over the data's last axis, with a weight of two axes.
 ///
-/// A weight stays as it is where A and B have as many numbers as it has, and where the error does
-/// not fall. `quantized` is what `quantize` made of `real`, as for `correct_bias`; exclusive access
-/// to it. n^3 multiplications, some ten times, for the lesser n of a weight's two extents, and as
-/// many weights at a time as there are threads, each with four matrices of n^2 and two of its
-/// inputs' extent, squared. Errors: `usage` for rank 0, `impossible` for weights that are not
-/// finite, and what reading says; nothing of the weights from there on is changed then.
+/// A weight stays as it is where A and B take as many bytes as its floats do, which have no error,
+/// and where the error does not fall. `quantized` is what `quantize` made of `real`, as for
+/// `correct_bias`; exclusive access to it. n^3 multiplications, some ten times, for the lesser n of
+/// a weight's two extents, and as many weights at a time as there are threads, each with doubles in
+/// memory: three times as many as the weight has numbers, 4 n^2, and with moments 1.5 for each pair
+/// of columns that these have. Where moments have a `room`, weights wait for a share of it. Errors:
+/// `usage` for rank 0, `impossible` for weights that are not finite, and what reading and
+/// `SecondMomentsTable::load` say; nothing of the weights from there on is changed then.
 [[nodiscard]] Expected<LowRankReport> correct_low_rank(Graph& quantized, const Graph& real,
                                                        const LowRankOptions& options = {});
 

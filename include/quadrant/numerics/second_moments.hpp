@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "quadrant/ir/constant.hpp"
@@ -140,6 +141,9 @@ class SecondMoments {
   [[nodiscard]] std::span<const double> steps(std::size_t matrix) const noexcept;
   /// Columns of a block, of which the last may have fewer: 1 to as many as there are.
   [[nodiscard]] std::size_t block() const noexcept { return block_; }
+  /// What `block` is where so many are asked for.
+  [[nodiscard]] static std::size_t block_of(const WeightMatrices& layout,
+                                            std::size_t asked) noexcept;
   /// Bytes that such sums take.
   [[nodiscard]] static std::uint64_t bytes_of(const WeightMatrices& layout,
                                               std::size_t block = whole) noexcept;
@@ -170,6 +174,8 @@ class SecondMoments {
   /// added, row by row; zeros above. An error e of a row of the weight adds |e L|^2 to the layer's
   /// mean squared error. `damping` > 0; of inputs of 0 alone, the identity. n^3 / 3, one thread.
   [[nodiscard]] std::vector<double> factor(std::size_t matrix, double damping) const;
+  /// The same without what is outside of blocks, as `block_means` has it.
+  [[nodiscard]] std::vector<double> block_factor(std::size_t matrix, double damping) const;
   /// Of each element of the weight, E[x^2] of the input that it is multiplied by, divided by the
   /// mean of that over all elements; zeros where that is 0. `elements`: of the weight, which the
   /// layout fits.
@@ -178,14 +184,8 @@ class SecondMoments {
   /// Differs, as a rule, where inputs do.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept;
 
-  /// Its sums go to the end of `file`: what they are asked for above is for those that were brought
-  /// back. `io` where they cannot be written; they stay then.
-  [[nodiscard]] Expected<void> put_away(std::shared_ptr<ScratchFile> file);
-  [[nodiscard]] bool is_away() const noexcept { return file_ != nullptr; }
-  /// The same with its sums in memory. `io` where they cannot be read.
-  [[nodiscard]] Expected<SecondMoments> brought_back() const;
-
  private:
+  friend class KeptMoments;
   [[nodiscard]] std::size_t width() const noexcept { return layout_.columns.size(); }
   [[nodiscard]] std::span<std::int64_t> triangle(std::size_t matrix) noexcept;
 
@@ -194,6 +194,43 @@ class SecondMoments {
   std::size_t block_ = whole;
   std::vector<std::int64_t> counts_;
   std::vector<std::int64_t> sums_;
+};
+
+/// Second moments whose sums may be away, in a file: what is known without them. With them they are
+/// what `SecondMomentsTable::load` gives.
+class KeptMoments {
+ public:
+  KeptMoments(SecondMoments moments)  // NOLINT(google-explicit-constructor): they are kept so
+      : moments_(std::move(moments)) {}
+
+  [[nodiscard]] const WeightMatrices& layout() const noexcept { return moments_.layout(); }
+  [[nodiscard]] std::span<const double> steps(std::size_t matrix) const noexcept {
+    return moments_.steps(matrix);
+  }
+  [[nodiscard]] std::size_t block() const noexcept { return moments_.block(); }
+  [[nodiscard]] std::int64_t count(std::size_t matrix) const noexcept {
+    return moments_.count(matrix);
+  }
+  void divide_inputs(std::span<const double> factors) { moments_.divide_inputs(factors); }
+
+  /// The sums go to the end of `file`. `io` where they cannot be written; they stay then.
+  [[nodiscard]] Expected<void> put_away(std::shared_ptr<ScratchFile> file);
+  [[nodiscard]] bool is_away() const noexcept { return file_ != nullptr; }
+  /// Null where they are away.
+  [[nodiscard]] const SecondMoments* in_memory() const noexcept {
+    return is_away() ? nullptr : &moments_;
+  }
+  /// With its sums. `io` where they cannot be read.
+  [[nodiscard]] Expected<SecondMoments> brought_back() const;
+
+  /// As those of `SecondMoments`, and errors of `brought_back`, with which nothing is added.
+  [[nodiscard]] Expected<void> merge(const KeptMoments& other);
+  [[nodiscard]] Expected<void> check_merge(const KeptMoments& other) const {
+    return moments_.check_merge(other.moments_);
+  }
+
+ private:
+  SecondMoments moments_;              ///< without sums where those are away
   std::shared_ptr<ScratchFile> file_;  ///< that has the sums; null: they are in memory
   std::uint64_t place_ = 0;            ///< there
 };
@@ -201,7 +238,7 @@ class SecondMoments {
 /// Of the layers of a model.
 struct SecondMomentsTable {
   /// By the name of the weight's constant.
-  std::map<std::string, SecondMoments, std::less<>> weights;
+  std::map<std::string, KeptMoments, std::less<>> weights;
   /// Some weights are rounded so that they come near to these, of the same extents, in place of
   /// themselves: such as make up for errors in what they are multiplied by.
   std::map<std::string, Constant, std::less<>> aims;
@@ -216,13 +253,16 @@ struct SecondMomentsTable {
   /// Adds what `other`, of the same model, has seen. A weight that one of them leaves is left, for
   /// the lesser of two reasons; one that only one of them has stays. `samples` that are too many to
   /// count stay at the largest number. Errors name the weight: those of SecondMoments::merge, with
-  /// which nothing is added, and of `brought_back`.
+  /// which nothing is added, and of `KeptMoments::brought_back`.
   [[nodiscard]] Expected<void> merge(const SecondMomentsTable& other);
-  /// With its sums in memory; null where there are none. Until what it returns goes, other threads
-  /// may wait for `room`. Errors name the weight: those of `brought_back`.
-  [[nodiscard]] Expected<std::shared_ptr<const SecondMoments>> load(std::string_view weight) const;
-  /// Null where there are none. Its sums may be away.
-  [[nodiscard]] const SecondMoments* find(std::string_view weight) const {
+  /// With its sums in memory; null where there are none. Until what it returns goes, null or not,
+  /// other threads may wait for `room`, of which it has what rounding by the sums takes, and
+  /// `besides`: bytes of what else is computed in that time. Errors name the weight: those of
+  /// `KeptMoments::brought_back`.
+  [[nodiscard]] Expected<std::shared_ptr<const SecondMoments>> load(
+      std::string_view weight, std::uint64_t besides = 0) const;
+  /// What is known without its sums; null where there is nothing.
+  [[nodiscard]] const KeptMoments* find(std::string_view weight) const {
     const auto found = weights.find(weight);
     return found == weights.end() ? nullptr : &found->second;
   }
