@@ -4,7 +4,8 @@
     .venv/bin/python scripts/target_bits_table.py [--models DIR ... --inputs DIR]
 
 The release build has to be there. Inputs are those of accuracy_table.py, half of them to measure errors on,
-the other half, which the command does not see, for the table.
+the other half, which the command does not see, for the table. With --without-samples the command sees none,
+and the table only has what needs none.
 """
 
 import argparse
@@ -83,13 +84,17 @@ def behind(floats, outputs):
     return f"{-decibels:.2f} ± {error:.2f}" if decibels < 0 else ""
 
 
+def save(feeds, folder):
+    folder.mkdir()
+    for i, feed in enumerate(feeds):
+        np.savez(folder / f"{i:03}.npz", **feed)
+    return folder
+
+
 def measure(options, model, folder):
     session = session_of(model)
     known, unseen = halves(samples_of(model, session, options.inputs, windows_of(session)).feeds)
-    data = folder / "samples"
-    data.mkdir()
-    for i, feed in enumerate(known):
-        np.savez(data / f"{i:03}.npz", **feed)
+    samples = () if options.without_samples else ("--data", str(save(known, folder / "samples")))
     floats = run(session, unseen)
     target = folder / model.name
 
@@ -111,7 +116,7 @@ def measure(options, model, folder):
                 outputs[rule] = uniform
                 continue
             extra = ("--budget-rounds", str(options.rounds), "--measure", options.measure)
-            document, outputs[rule] = outputs_of("--target-size", str(size), "--data", str(data), "--budget-rule", rule, *extra)
+            document, outputs[rule] = outputs_of("--target-size", str(size), *samples, "--budget-rule", rule, *extra)
         budget = document["budget"]  # of the search, which is the last one
         figures = {rule: found and sqnr(floats, found) for rule, found in outputs.items()}
         best = max(value for value in figures.values() if value is not None)
@@ -127,6 +132,7 @@ def main():
     add_arguments(parser)
     parser.add_argument("--rounds", type=int, default=3, help="see --budget-rounds")
     parser.add_argument("--measure", default="scaled", help="as the command's")
+    parser.add_argument("--without-samples", action="store_true", help="the command sees none")
     parser.add_argument("--dry-run", action="store_true", help="print, and leave the page")
     parser.add_argument("--only", help="models whose name contains this")
     options = parser.parse_args()

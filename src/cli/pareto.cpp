@@ -39,8 +39,7 @@ class Pareto final : public Command {
     command.footer(
         "Each weight is stored in 8 bits, in 4 bits, or in floats. Errors are predicted: those at "
         "the\n"
-        "outputs, with samples; without, half those on assumed inputs, half those of the "
-        "weights.\n\n"
+        "outputs, with samples, or those of the weights.\n\n"
         "Example:\n"
         "  quadrant pareto model.onnx --scheme weight-only --data samples --report out.html");
   }
@@ -67,7 +66,7 @@ class Pareto final : public Command {
       document.update(frontier_json(decided->study(), points));
       console.print_json(std::move(document));
     } else {
-      console.print(print_frontier(decided->study(), points, decided->errors()) +
+      console.print(print_frontier(decided->study(), points, decided->has_data()) +
                     file_line("\n  report in", report_) + file_line("\n  picture in", svg_));
     }
     return {};
@@ -82,7 +81,7 @@ class Pareto final : public Command {
     if (!report_.empty()) {
       const std::string title = std::filesystem::path(options_.model).filename().string();
       QUADRANT_CHECK(console.write_text(
-          report_, print_frontier_html(title, shown, frontier_note(decided.errors()))));
+          report_, print_frontier_html(title, shown, frontier_note(decided.has_data()))));
     }
     if (!svg_.empty()) QUADRANT_CHECK(console.write_text(svg_, print_frontier_svg(shown)));
     return {};

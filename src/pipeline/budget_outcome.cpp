@@ -26,15 +26,18 @@ std::string print_unused(const BudgetOutcome& outcome) {
   if (outcome.predicted == 0) return text + ", since nothing is lost";
   return text + (outcome.refused_upgrades == 0
                      ? "; no single change that would be better fits into it"
-                     : fmt::format("; {} would fit and lower no error",
+                     : fmt::format("; {} would fit, and none that was tried lowers the error",
                                    counted(outcome.refused_upgrades, "single change")));
 }
 
 std::string print_judged(const BudgetDecision& decided) {
   const std::optional<double>& judged = decided.outcome.judged;
   if (!judged) return {};
-  return fmt::format(", {} on {} that nothing was fitted on", print_decibels(*judged),
-                     counted(decided.subject->held_back(), "sample"));
+  const std::string held_back = counted(decided.subject->held_back(), "held-back sample");
+  const std::size_t plans = decided.outcome.judged_plans;
+  if (plans < 2) return fmt::format(", {} on {}", print_decibels(*judged), held_back);
+  return fmt::format(", {} as the best of {} plans on {}", print_decibels(*judged), plans,
+                     held_back);
 }
 
 // Decibels over bytes, a star for each point.
@@ -85,7 +88,7 @@ std::string to_string(const BudgetDecision& decided) {
   text += outcome.plan.values.empty()
               ? std::string("  nothing is quantized: every weight stays in float\n")
               : fmt::format("  forms: {}\n", printable(to_string(forms(outcome.options))));
-  if (decided.subject->errors() == BudgetErrors::of_outputs) {
+  if (decided.subject->has_data()) {
     text += fmt::format("  outputs: {} measured, {} predicted{}\n",
                         print_decibels(outcome.figures.output_error),
                         print_decibels(outcome.predicted), print_judged(decided));
@@ -117,6 +120,8 @@ Json to_json(const BudgetDecision& decided) {
           {"predicted_error", outcome.predicted},
           {"bound", or_null(outcome.bound)},
           {"judged_error", or_null(outcome.judged)},
+          {"judged_plans", outcome.judged_plans},
+          {"judged_samples", subject->held_back()},
           {"output_error", outcome.figures.output_error},
           {"weight_error", outcome.figures.weight_error},
           {"worst_weight", outcome.figures.worst_weight},
@@ -156,26 +161,15 @@ std::vector<FrontierPoint> frontier_points(std::span<const BudgetItem> items,
   return shown;
 }
 
-std::string frontier_note(BudgetErrors errors) {
-  const auto of = [errors]() -> std::string_view {
-    switch (errors) {
-      case BudgetErrors::of_outputs:
-        return "at the output that has most";
-      case BudgetErrors::assumed:
-        return "(half at the output that has most, on assumed inputs, half of the weights)";
-      case BudgetErrors::of_weights:
-        break;
-    }
-    return "of the weights";
-  };
+std::string frontier_note(bool at_outputs) {
   return fmt::format(
       "The best choice for each price of a byte.\nSizes and errors are predicted: what each weight "
       "takes by itself, and its noise over signal {}, added up.",
-      of());
+      at_outputs ? "at the output that has most" : "of the weights");
 }
 
 std::string print_frontier(const BudgetStudy& study, std::span<const BudgetPoint> points,
-                           BudgetErrors errors) {
+                           bool at_outputs) {
   using enum Table::Align;
   Table table({{"file", right}, {"bits", right}, {"error", right}, {"SQNR", right}, {"change"}});
   for (const BudgetPoint& point : points) {
@@ -185,8 +179,8 @@ std::string print_frontier(const BudgetStudy& study, std::span<const BudgetPoint
   const std::string first = points.empty()
                                 ? std::string()
                                 : to_string(FormCounter(study.items())(points.front().options));
-  return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(errors), printable(first),
-                     table.print(), plot(points));
+  return fmt::format("{}\nThe smallest has {}.\n\n{}\n{}", frontier_note(at_outputs),
+                     printable(first), table.print(), plot(points));
 }
 
 Json frontier_json(const BudgetStudy& study, std::span<const BudgetPoint> points) {
@@ -214,7 +208,7 @@ void add_frontier(HtmlReport& report, const BudgetDecision& decided) {
   const BudgetStudy& study = subject->study();
   report.frontier = frontier_points(study.items(), study.frontier(), &outcome);
   report.frontier_note =
-      fmt::format("{}\n{}", frontier_note(subject->errors()), to_string(decided));
+      fmt::format("{}\n{}", frontier_note(subject->has_data()), to_string(decided));
 }
 
 }  // namespace quadrant::inline v0

@@ -26,11 +26,11 @@ namespace quadrant::inline v0 {
                                                          const BudgetOutcome* chosen);
 
 /// What the picture shows, in a sentence or two.
-[[nodiscard]] std::string frontier_note(BudgetErrors errors);
+[[nodiscard]] std::string frontier_note(bool at_outputs);
 
 /// For terminals: a table of the points, and a picture.
 [[nodiscard]] std::string print_frontier(const BudgetStudy& study,
-                                         std::span<const BudgetPoint> points, BudgetErrors errors);
+                                         std::span<const BudgetPoint> points, bool at_outputs);
 /// `weights` and `points`, with the form of each weight.
 [[nodiscard]] Json frontier_json(const BudgetStudy& study, std::span<const BudgetPoint> points);
 

@@ -7,8 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "calibration/assumed_inputs.hpp"
-#include "ir/work.hpp"
 #include "pipeline/sample_parts.hpp"
 #include "pipeline/weight_meter.hpp"
 #include "quadrant/pipeline/optimize.hpp"
@@ -57,23 +55,6 @@ Expected<void> check_budget_recipe(const Recipe& recipe, const SchemeTable& sche
 
 namespace {
 
-// Products that one run of the model adds up, of one row where extents are open. Each variant of it
-// decodes and holds constants, too: an element counts as some products.
-std::uint64_t work_of(const Graph& graph) {
-  constexpr std::uint64_t of_element = 16;
-  std::uint64_t work = 1;
-  for (std::uint32_t i = 0; i < graph.index_bound(); ++i) {
-    const NodeId node = graph.node_at(i);
-    if (!node.is_valid()) continue;
-    work += static_cast<std::uint64_t>(multiply_accumulates(graph.ref(node)));
-    const Constant* constant = graph.constant(node);
-    if (constant != nullptr) {
-      work += of_element * static_cast<std::uint64_t>(counted_elements(constant->shape()));
-    }
-  }
-  return work;
-}
-
 // On fewer, a choice among a dozen is one by chance.
 constexpr std::size_t fewest_held_back = 2;
 
@@ -84,15 +65,12 @@ struct WeightBudget::Parts {
 
   // A quarter of the samples is for judging alone.
   void part(const DataSet& samples);
-  // Inputs to run so many variants of the graph on, where that takes no more than some seconds.
-  [[nodiscard]] Expected<void> assume(Graph& graph, std::size_t variants);
 
   Interpreter runtime;
   SerialExecutor serial;
   const DataSet* data = nullptr;
   std::unique_ptr<DataSet> fitted;
   std::unique_ptr<DataSet> held_back;
-  std::unique_ptr<DataSet> assumed;
   Vetoes vetoes;
   ValueVetoes value_vetoes;
   OnnxWriteOptions format;
@@ -111,24 +89,10 @@ void WeightBudget::Parts::part(const DataSet& samples) {
   held_back = std::make_unique<PartOfSamples>(samples, std::move(others));
 }
 
-Expected<void> WeightBudget::Parts::assume(Graph& graph, std::size_t variants) {
-  constexpr std::uint64_t most_work = std::uint64_t{1} << 37U;
-  constexpr std::uint64_t most_samples = 4;
-  const std::uint64_t fit = most_work / work_of(graph) / std::max<std::size_t>(1, variants);
-  if (fit == 0) return {};
-  QUADRANT_CHECK(hold_constants(graph));
-  assumed = assumed_inputs(graph, static_cast<std::size_t>(std::min(fit, most_samples)), runtime);
-  return {};
-}
-
 WeightBudget::WeightBudget(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 WeightBudget::~WeightBudget() = default;
 const BudgetStudy& WeightBudget::study() const noexcept { return *parts_->study; }
 bool WeightBudget::has_data() const noexcept { return parts_->data != nullptr; }
-BudgetErrors WeightBudget::errors() const noexcept {
-  if (parts_->data != nullptr) return BudgetErrors::of_outputs;
-  return parts_->assumed != nullptr ? BudgetErrors::assumed : BudgetErrors::of_weights;
-}
 std::size_t WeightBudget::held_back() const noexcept {
   return parts_->held_back != nullptr ? parts_->held_back->size() : 0;
 }
@@ -160,25 +124,10 @@ Expected<std::unique_ptr<WeightBudget>> WeightBudget::make_in(PreparedRun& run,
   parts->format.sink = nullptr;
   parts->path = options.path.empty() ? run.model : options.path;
   Executor& executor = context.executor != nullptr ? *context.executor : parts->serial;
-  bool measures_all = options.measures_all;
-  if (options.data == nullptr && options.assumes_inputs) {
-    measures_all = true;
-    const std::size_t schemes = run.registry.scheme_count();
-    QUADRANT_CHECK(parts->assume(run.graph, whole.analysis.plan.values.size() * schemes));
-  }
-  MeterSubject subject{run.graph,
-                       run.registry,
-                       parts->vetoes,
-                       parts->value_vetoes,
-                       parts->format,
-                       parts->path,
-                       &parts->runtime,
-                       parts->data,
-                       parts->fitted.get(),
-                       parts->held_back.get(),
-                       parts->assumed.get(),
-                       executor,
-                       context};
+  MeterSubject subject{
+      run.graph,   run.registry,    parts->vetoes, parts->value_vetoes, parts->format,
+      parts->path, &parts->runtime, parts->data,   parts->fitted.get(), parts->held_back.get(),
+      executor,    context};
   parts->meter = std::make_unique<WeightMeter>(std::move(subject));
   QuantizeOptions engine;
   engine.vetoes = run.vetoes;
@@ -187,7 +136,7 @@ Expected<std::unique_ptr<WeightBudget>> WeightBudget::make_in(PreparedRun& run,
   engine.policy = selection_policy(run.recipe.recipe.policy).value_or(SelectionPolicy::optimal);
   QUADRANT_TRY(BudgetStudy study,
                BudgetStudy::make(run.graph, run.registry, *parts->meter, engine,
-                                 {.measures_all = measures_all, .rounds = options.rounds}));
+                                 {.measures_all = options.measures_all, .rounds = options.rounds}));
   parts->study = std::make_unique<BudgetStudy>(std::move(study));
   return std::unique_ptr<WeightBudget>(new WeightBudget(std::move(parts)));
 }
@@ -195,11 +144,7 @@ Expected<std::unique_ptr<WeightBudget>> WeightBudget::make_in(PreparedRun& run,
 Expected<BudgetDecision> decide_by_budget(const Budget& budget, const WeightBudgetOptions& options,
                                           PreparedRun& run) {
   BudgetDecision made;
-  // A limit of the error is one of the weights', whatever is assumed.
-  WeightBudgetOptions measuring = options;
-  const bool is_of_size = budget.file_bytes.has_value() || budget.bits.has_value();
-  measuring.assumes_inputs = options.assumes_inputs && is_of_size && !budget.error.has_value();
-  QUADRANT_TRY(made.subject, WeightBudget::make(run, measuring));
+  QUADRANT_TRY(made.subject, WeightBudget::make(run, options));
   QUADRANT_TRY(made.outcome, in_file(made.subject->study().meet(budget), run.model));
   return made;
 }

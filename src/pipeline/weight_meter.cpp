@@ -182,7 +182,6 @@ Expected<std::vector<PlanFigures>> WeightMeter::measure(std::span<const Plan> pl
 }
 
 const DataSet* WeightMeter::data_of(MeterSamples part) const {
-  if (subject_.data == nullptr) return subject_.assumed;
   if (subject_.held_back == nullptr || part == MeterSamples::all) return subject_.data;
   return part == MeterSamples::fitted ? subject_.fitted : subject_.held_back;
 }

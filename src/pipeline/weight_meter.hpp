@@ -33,10 +33,9 @@ struct MeterSubject {
   const OnnxWriteOptions& format;
   const std::string& path;  ///< where the model would be written
   const Runtime* runtime = nullptr;
-  const DataSet* data = nullptr;       ///< all samples; null: none
+  const DataSet* data = nullptr;       ///< all samples; null: no outputs
   const DataSet* fitted = nullptr;     ///< of these; null: all
   const DataSet* held_back = nullptr;  ///< the others; null: none
-  const DataSet* assumed = nullptr;    ///< instead of samples; null: no outputs without them
   Executor& executor;
   RunContext context{};
 };
@@ -51,7 +50,6 @@ class WeightMeter final : public PlanMeter {
 
   [[nodiscard]] bool has_data() const override { return subject_.data != nullptr; }
   [[nodiscard]] bool holds_back() const override { return subject_.held_back != nullptr; }
-  [[nodiscard]] bool assumes_inputs() const override { return subject_.assumed != nullptr; }
   [[nodiscard]] Expected<std::vector<PlanFigures>> measure(std::span<const Plan> plans,
                                                            const MeterScope& scope) override;
 

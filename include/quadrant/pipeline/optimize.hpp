@@ -42,25 +42,15 @@ namespace quadrant::inline v0 {
 [[nodiscard]] Expected<void> use_variants(PreparedRun& run, std::span<const SchemeChoice> variants);
 
 struct WeightBudgetOptions {
-  /// Samples of `run.graph` to measure errors of outputs on. Of eight and more a quarter is held
-  /// back: a choice within a size that is fitted to the others is not taken where a plain one is
-  /// better on these. Not owned; outlives the decision.
+  /// Samples of `run.graph` to measure errors of outputs on. Null: errors of weights count. Of
+  /// eight and more a quarter is held back: a choice within a size that is fitted to the others is
+  /// not taken where a plain one is better on these. Not owned; outlives the decision.
   const DataSet* data = nullptr;
-  /// Without samples: errors of outputs on inputs that are assumed count as much as errors of
-  /// weights, where the model runs on some, and that takes no more than some seconds.
-  bool assumes_inputs = true;
   bool measures_all =
       false;       ///< each form of each weight alone; else others in the ratio of errors
   int rounds = 3;  ///< with samples: how often what each change does is measured again
   OnnxWriteOptions format{};  ///< how the result would be written
   std::string path{};         ///< where it would be; empty: where the model is
-};
-
-/// What predicted errors are of.
-enum class BudgetErrors : std::uint8_t {
-  of_outputs,  ///< on samples
-  assumed,     ///< of outputs on assumed inputs, and of weights, half each
-  of_weights,
 };
 
 /// What is decided on under budgets: the run's weights in all their forms, measured. Refers to the
@@ -77,7 +67,6 @@ class WeightBudget {
 
   [[nodiscard]] const BudgetStudy& study() const noexcept;
   [[nodiscard]] bool has_data() const noexcept;
-  [[nodiscard]] BudgetErrors errors() const noexcept;
   /// So many samples are for judging alone.
   [[nodiscard]] std::size_t held_back() const noexcept;
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <ranges>
 
 #include "engine/budgets/option_search.hpp"
 
@@ -112,11 +111,11 @@ Expected<void> BudgetStudy::measure_options() {
     for (std::size_t option = 1; option < count; ++option) {
       const bool is_middle =
           items_[i].options[option].stored_bytes == items_[i].options[middle].stored_bytes;
-      const bool at_outputs = measures_outputs() && (options_.measures_all || is_middle);
+      const bool at_outputs = meter_->has_data() && (options_.measures_all || is_middle);
       (at_outputs ? first : others).push_back({i, option});
     }
   }
-  std::vector<double> ratio(items_.size(), measures_outputs() ? 0 : 1);
+  std::vector<double> ratio(items_.size(), meter_->has_data() ? 0 : 1);
   QUADRANT_TRY(const auto figures, measure_alone(first, true));
   for (std::size_t k = 0; k < first.size(); ++k) {
     take_figures(first[k], figures[k], figures[k].output_error);
@@ -137,27 +136,8 @@ Expected<void> BudgetStudy::measure_options() {
                    at_outputs ? more[k].output_error : more[k].weight_error * ratio[some[k].item]);
     }
   }
-  if (!meter_->has_data() && meter_->assumes_inputs()) add_weights_to_assumed();
   for (std::size_t i = 0; i < items_.size(); ++i) enter_errors(i);
   return {};
-}
-
-// Where outputs hold as much noise as signal all is lost: what is beyond says nothing of the unit.
-void BudgetStudy::add_weights_to_assumed() {
-  double outputs = 0;
-  double weights = 0;
-  for (const Option& option : figures_ | std::views::join) {
-    outputs += std::min(1.0, option.error);
-    weights += option.weight_error;
-  }
-  weights_unit_ = weights > 0 ? outputs / weights : 0;
-  for (Option& option : figures_ | std::views::join) {
-    option.error = assumed_error(option.error, option.weight_error);
-  }
-}
-
-double BudgetStudy::assumed_error(double outputs, double weights) const {
-  return (outputs + weights_unit_ * weights) / 2;
 }
 
 Expected<std::vector<PlanFigures>> BudgetStudy::measure_alone(std::span<const Which> which,
@@ -174,7 +154,6 @@ Expected<std::vector<PlanFigures>> BudgetStudy::measure_alone(std::span<const Wh
 void BudgetStudy::take_figures(const Which& which, const PlanFigures& figures, double error) {
   Option& known = figures_[which.item][which.option];
   known.file_bytes = file_bytes(figures);
-  known.weight_error = figures.weight_error;
   known.worst_weight = figures.worst_weight;
   known.error = ErrorTable::finite(error);
   std::vector<std::uint32_t> options(items_.size(), 0);
@@ -259,10 +238,6 @@ void BudgetStudy::estimate_mixed(std::size_t item) {
     known.worst_weight = worst_weight;
     for (const PlannedValue& planned : options[option].values) {
       known.error += error_table_.find(planned.value, planned.scheme).value_or(0);
-      const auto same = std::ranges::find(options, planned.scheme, &BudgetOption::label);
-      if (same == options.end()) continue;
-      known.weight_error += figures[static_cast<std::size_t>(same - options.begin())].weight_error /
-                            static_cast<double>(items_[item].stored.size());
     }
   }
 }

@@ -14,7 +14,6 @@ Expected<BudgetOutcome> BudgetRun::run() {
   QUADRANT_CHECK(check());
   find_allowed();
   has_size_ = budget_.file_bytes.has_value() || budget_.bits.has_value();
-  counts_weights_ = !study_.meter_->has_data() && (!has_size_ || budget_.error.has_value());
   // A limit of the error is one on all samples.
   if (has_size_ && !budget_.error) part_ = MeterSamples::fitted;
   if (size() == 0) {
@@ -93,15 +92,12 @@ double BudgetRun::file_cost(const Options& options) const {
 }
 
 double BudgetRun::error_of(const Measured& measured) const {
-  if (study_.meter_->has_data()) return ErrorTable::finite(measured.figures.output_error);
-  const bool is_predicted = study_.meter_->assumes_inputs() && !counts_weights_;
-  return ErrorTable::finite(is_predicted ? predicted_error(measured.options)
-                                         : measured.figures.weight_error);
+  return ErrorTable::finite(study_.meter_->has_data() ? measured.figures.output_error
+                                                      : measured.figures.weight_error);
 }
 
 double BudgetRun::error(std::size_t item, std::uint32_t option) const {
-  const auto& figures = study_.figures_[item][option];
-  return counts_weights_ ? figures.weight_error : figures.error;
+  return study_.figures_[item][option].error;
 }
 
 bool BudgetRun::holds(const Measured& measured, double wanted) const {
@@ -127,7 +123,7 @@ double BudgetRun::bits_of(const Measured& measured) const {
 
 Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure(std::vector<Options> choices,
                                                               bool counts_bytes) {
-  const MeterScope scope{.file = counts_bytes, .outputs = study_.meter_->has_data(), .part = part_};
+  const MeterScope scope{.file = counts_bytes, .outputs = true, .part = part_};
   QUADRANT_TRY(const auto figures, study_.measure(choices, scope));
   plans_measured_ += choices.size();
   std::vector<Measured> measured;
@@ -154,9 +150,7 @@ Expected<std::vector<double>> BudgetRun::judge(const std::vector<Options>& choic
   std::vector<double> errors;
   errors.reserve(figures.size());
   for (const PlanFigures& one : figures) {
-    const double outputs = ErrorTable::finite(one.output_error);
-    errors.push_back(study_.meter_->has_data() ? outputs
-                                               : study_.assumed_error(outputs, one.weight_error));
+    errors.push_back(ErrorTable::finite(one.output_error));
   }
   return errors;
 }
@@ -174,6 +168,7 @@ Expected<void> BudgetRun::meet_in_float() {
 Expected<BudgetOutcome> BudgetRun::finish() {
   BudgetOutcome outcome;
   outcome.judged = judged_;
+  outcome.judged_plans = judged_plans_;
   if (part_ != MeterSamples::all && study_.meter_->holds_back()) {
     part_ = MeterSamples::all;
     QUADRANT_TRY(best_, measure_one(std::move(best_.options)));

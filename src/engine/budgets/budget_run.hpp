@@ -62,7 +62,7 @@ class BudgetRun {
   [[nodiscard]] Expected<std::vector<Measured>> measure(std::vector<Options> choices,
                                                         bool counts_bytes = true);
   [[nodiscard]] Expected<Measured> measure_one(Options options);
-  // Errors of choices as a whole, on what nothing was fitted on: samples held back, or assumed.
+  // Errors of choices as a whole, on the samples that are held back.
   [[nodiscard]] Expected<std::vector<double>> judge(const std::vector<Options>& choices) const;
 
   // --- searching ---------------------------------------------------------------------------------
@@ -141,8 +141,14 @@ class BudgetRun {
   // Errors do not quite add up, but nearly around what was measured.
   Expected<bool> search_around_best();
 
-  // What was fitted least is taken where it is better on what nothing was fitted on.
+  // What was fitted least is taken where it is better on what was held back.
   Expected<void> judge_beside(std::vector<Measured> plain);
+
+  // Fills from a plain choice that was taken so, as far as that holds on what was held back.
+  Expected<void> fill_judged();
+
+  // Single changes that fit, and that alone would have less error.
+  [[nodiscard]] std::vector<Options> upgrades_within_limit() const;
 
   // Takes single changes that fit and lower the error, until there are none.
   Expected<void> fill();
@@ -170,9 +176,9 @@ class BudgetRun {
   const BudgetStudy& study_;
   const Budget& budget_;
   bool has_size_ = false;
-  bool counts_weights_ = false;  // alone, as errors
   MeterSamples part_ = MeterSamples::all;
   std::optional<double> judged_{};
+  std::size_t judged_plans_ = 0;
   std::vector<std::vector<std::uint32_t>> allowed_;  // options of each item
   Measured best_;
   bool has_best_ = false;

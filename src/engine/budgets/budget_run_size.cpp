@@ -39,10 +39,10 @@ Expected<void> BudgetRun::meet_size() {
   QUADRANT_TRY(const bool is_found, search_within(table));
   if (!is_found) QUADRANT_CHECK(take_smallest(table));
   if (budget_.rule != BudgetRule::search) return judge_beside({});
-  if (counts_weights_ || !study_.measures_outputs()) return fill();
+  if (!study_.meter_->has_data()) return fill();
   QUADRANT_TRY(std::vector<Measured> plain, measure_plain(table));
   for (const Measured& one : plain) keep_if_better(one);
-  for (int round = 0; study_.meter_->has_data() && round < study_.options_.rounds; ++round) {
+  for (int round = 0; round < study_.options_.rounds; ++round) {
     QUADRANT_TRY(const bool is_better, search_around_best());
     if (!is_better) break;
   }
@@ -61,10 +61,7 @@ Expected<std::vector<BudgetRun::Measured>> BudgetRun::measure_plain(const Option
 }
 
 Expected<void> BudgetRun::judge_beside(std::vector<Measured> plain) {
-  const bool can_judge = study_.meter_->has_data()
-                             ? study_.meter_->holds_back() && part_ == MeterSamples::fitted
-                             : study_.meter_->assumes_inputs() && !counts_weights_;
-  if (!can_judge) return {};
+  if (!study_.meter_->holds_back() || part_ != MeterSamples::fitted) return {};
   std::vector<Options> choices;
   choices.reserve(plain.size() + 1);
   choices.push_back(best_.options);
@@ -72,8 +69,24 @@ Expected<void> BudgetRun::judge_beside(std::vector<Measured> plain) {
   QUADRANT_TRY(const std::vector<double> errors, judge(choices));
   const auto least = std::ranges::min_element(errors);  // of equals the first, what was searched
   judged_ = *least;
+  judged_plans_ = choices.size();
   if (least == errors.begin()) return {};
   best_ = std::move(plain[static_cast<std::size_t>(least - errors.begin()) - 1]);
+  return fill_judged();
+}
+
+Expected<void> BudgetRun::fill_judged() {
+  const Measured plain = best_;
+  QUADRANT_CHECK(fill());
+  if (best_.options == plain.options) return {};
+  QUADRANT_TRY(const std::vector<double> errors, judge({best_.options}));
+  ++judged_plans_;
+  if (errors.front() < *judged_) {
+    judged_ = errors.front();
+    return {};
+  }
+  best_ = plain;
+  refused_ = upgrades_within_limit().size();
   return {};
 }
 
@@ -140,20 +153,25 @@ Expected<bool> BudgetRun::search_around_best() {
   return error_of(best_) < error_of(start) * (1 - 1e-6);
 }
 
+std::vector<BudgetRun::Options> BudgetRun::upgrades_within_limit() const {
+  const double room = limit() - taken(best_);
+  std::vector<Options> upgrades;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const std::uint32_t now = best_.options[i];
+    for (const std::uint32_t option : allowed_[i]) {
+      const bool is_upgrade = error(i, option) < error(i, now) && cost(i, option) > cost(i, now);
+      if (!is_upgrade || cost(i, option) - cost(i, now) > room) continue;
+      upgrades.push_back(best_.options);
+      upgrades.back()[i] = option;
+    }
+  }
+  return upgrades;
+}
+
 Expected<void> BudgetRun::fill() {
   const std::size_t most_rounds = 4 + 2 * size();
   for (std::size_t round = 0; round < most_rounds; ++round) {
-    const double room = limit() - taken(best_);
-    std::vector<Options> upgrades;
-    for (std::size_t i = 0; i < size(); ++i) {
-      const std::uint32_t now = best_.options[i];
-      for (const std::uint32_t option : allowed_[i]) {
-        const bool is_upgrade = error(i, option) < error(i, now) && cost(i, option) > cost(i, now);
-        if (!is_upgrade || cost(i, option) - cost(i, now) > room) continue;
-        upgrades.push_back(best_.options);
-        upgrades.back()[i] = option;
-      }
-    }
+    std::vector<Options> upgrades = upgrades_within_limit();
     refused_ = 0;
     if (upgrades.empty()) return {};
     QUADRANT_TRY(const std::vector<Measured> measured, measure(std::move(upgrades), false));

@@ -78,7 +78,7 @@ enum class MeterSamples : std::uint8_t { all, fitted, held_back };
 /// Which of the figures are wanted; errors of weights always are.
 struct MeterScope {
   bool file = true;      ///< bytes
-  bool outputs = false;  ///< errors at the outputs, where they can be measured
+  bool outputs = false;  ///< errors at the outputs, where there are samples
   MeterSamples part = MeterSamples::all;
 };
 
@@ -95,8 +95,6 @@ class PlanMeter {
   [[nodiscard]] virtual bool has_data() const = 0;
   /// Whether some of them are held back to judge on; else all of them are each part.
   [[nodiscard]] virtual bool holds_back() const { return false; }
-  /// Whether outputs can be measured without samples, on inputs that are assumed.
-  [[nodiscard]] virtual bool assumes_inputs() const { return false; }
   /// Of each plan, in their order.
   [[nodiscard]] virtual Expected<std::vector<PlanFigures>> measure(std::span<const Plan> plans,
                                                                    const MeterScope& scope) = 0;
@@ -117,8 +115,7 @@ enum class BudgetRule : std::uint8_t {
 struct Budget {
   std::optional<std::uint64_t> file_bytes{};  ///< at most
   std::optional<double> bits{};               ///< at most, for each element of what has options
-  std::optional<double> error{};  ///< at most: at the outputs, or of the weights, added up, which
-                                  ///< then count alone
+  std::optional<double> error{};         ///< at most: at the outputs, or of the weights, added up
   std::optional<double> weight_error{};  ///< at most, of each stored value
   BudgetRule rule = BudgetRule::search;
 };
@@ -136,10 +133,10 @@ struct BudgetOutcome {
   std::vector<std::uint32_t> options;  ///< of each item
   Plan plan;
   PlanFigures figures;  ///< measured, on all samples
-  /// What it comes to as a whole where nothing was fitted, within a size: at the outputs on the
-  /// samples that are held back, or, without any samples, on assumed inputs, as the errors of
-  /// options are.
+  /// Within a size, its error at the outputs on the samples that are held back. It is the least of
+  /// `judged_plans` that were compared there, so that of many it says too little.
   std::optional<double> judged{};
+  std::size_t judged_plans = 0;
   double bits = 0;       ///< for each element of what has options
   double predicted = 0;  ///< error, as a sum over the items
   /// No choice of options within a size budget has a smaller sum. Empty: no size budget.
@@ -163,10 +160,7 @@ struct BudgetStudyOptions {
 /// to the meter. Errors are assumed to add up; measuring the choice shows where they do not.
 ///
 /// An option's error is, with samples, what it alone brings to the outputs; without any, that of
-/// the weights. Where inputs are assumed, half of it is what it brings to the outputs on them, and
-/// half that of the weights, in such a unit that over all options both add up to the same: outputs
-/// on assumed inputs know what the graph does to an error, and the weights do not depend on what
-/// was assumed.
+/// the weights.
 class BudgetStudy {
  public:
   /// Measures each option alone, and each scheme for all. Where nothing can be quantized, there are
@@ -189,7 +183,6 @@ class BudgetStudy {
   struct Option {
     double file_bytes = 0;  ///< more than in float: below zero, mostly
     double error = 0;
-    double weight_error = 0;
     double worst_weight = 0;
   };
 
@@ -202,11 +195,6 @@ class BudgetStudy {
   [[nodiscard]] Expected<void> measure_options();
   [[nodiscard]] Expected<std::vector<PlanFigures>> measure_alone(std::span<const Which> which,
                                                                  bool at_outputs);
-  [[nodiscard]] bool measures_outputs() const {
-    return meter_->has_data() || meter_->assumes_inputs();
-  }
-  void add_weights_to_assumed();
-  [[nodiscard]] double assumed_error(double outputs, double weights) const;
   void take_figures(const Which& which, const PlanFigures& figures, double error);
   [[nodiscard]] double file_bytes(const PlanFigures& figures) const;
   void enter_errors(std::size_t item);
@@ -226,7 +214,6 @@ class BudgetStudy {
   BudgetStudyOptions options_;
   std::vector<BudgetItem> items_;
   std::vector<std::vector<Option>> figures_;  ///< by item and option
-  double weights_unit_ = 0;  ///< what errors of weights are taken times, beside assumed ones
   PlanFigures in_float_;
   std::vector<PlanFigures> uniform_;  ///< by scheme, for all items: bytes
   ErrorTable error_table_;
