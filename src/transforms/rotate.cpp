@@ -108,7 +108,7 @@ class ShiftMove {
     for (const StreamConstant& reader : stream_.readers) QUADRANT_CHECK(sum_up(reader));
     for (const Sum& sum : sums_) QUADRANT_CHECK(add(sum));
     for (const StreamScale& scale : stream_.scales) {
-      if (scale.shift) take_off(scale);
+      if (scale.shift) take_off(*scale.shift, scale.is_node);
     }
     return {};
   }
@@ -168,16 +168,16 @@ class ShiftMove {
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] += sum.values[i];
     const auto old = before.shape().extents();
     std::vector<Extent> extents(old.begin(), old.end());
-    if (extents.empty()) extents.push_back(outputs);
+    if (extents.empty()) extents.emplace_back(outputs);
     extents.back() = outputs;
     set_own_constant(graph_, place->node, place->operand,
                      rounded_constant(before.element(), Shape(std::move(extents)), bias));
     return {};
   }
 
-  void take_off(const StreamScale& scale) {
-    const auto [node, operand] = *scale.shift;
-    if (scale.is_node) {
+  void take_off(const OperandPlace& shift, bool is_node) {
+    const auto [node, operand] = shift;
+    if (is_node) {
       take_over(graph_, {node}, graph_.operands(node)[1 - operand]);
       return;
     }

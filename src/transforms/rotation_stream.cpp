@@ -243,9 +243,9 @@ class StreamSearch {
   }
 
   // Whether a constant is one number, or one for each channel, and leaves the data their shape.
-  [[nodiscard]] bool has_channels(NodeRef node, std::uint32_t operand, std::uint32_t data) const {
-    return is_real(*node.operand_type(operand)) &&
-           is_channelwise(*node.operand_constant(operand), found_.width, -1,
+  [[nodiscard]] bool has_channels(NodeRef node, std::uint32_t constant, std::uint32_t data) const {
+    return is_real(*node.operand_type(constant)) &&
+           is_channelwise(*node.operand_constant(constant), found_.width, -1,
                           node.operand_type(data)->shape.rank());
   }
 
@@ -254,7 +254,7 @@ class StreamSearch {
                                named(node), to_string(*node.operand_type(operand))));
   }
 
-  OrReason<void> only_summed(NodeRef square) const {
+  [[nodiscard]] OrReason<void> only_summed(NodeRef square) const {
     for (const Use& use : graph_.uses(square.id)) {
       if (is_row_sum(graph_.ref(use.user), sums_of_squares)) continue;
       return because(fmt::format("{} is read by channels", named(square)));
@@ -355,7 +355,7 @@ class StreamSearch {
                           has_trait(node, Trait::keeps_order));
   }
 
-  OrReason<void> not_of_width(Value value) const {
+  [[nodiscard]] OrReason<void> not_of_width(Value value) const {
     return because(fmt::format("'{}' is not known to have {} channels", graph_.value_name(value),
                                found_.width));
   }
