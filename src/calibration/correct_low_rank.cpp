@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -67,10 +68,12 @@ class LowRank {
     std::map<NodeId, std::vector<std::size_t>> of_constant;
     for (LayerWeight& layer : layer_weights(real_, unread)) {
       const Value weight{layer.constant};
-      if (!quantized_.contains(layer.constant) || real_.type(weight).is_quantized() ||
-          !quantized_.type(weight).is_quantized()) {
+      if (real_.type(weight).is_quantized()) continue;
+      if (!quantized_.contains(layer.constant)) {
+        leave(real_.value_name(weight), "its codes are stored in the shape that it is given later");
         continue;
       }
+      if (!quantized_.type(weight).is_quantized()) continue;
       std::vector<std::size_t>& known = of_constant[layer.constant];
       const auto same = std::ranges::find_if(
           known, [&](std::size_t i) { return subjects_[i].layers.front().layout == layer.layout; });
@@ -83,14 +86,26 @@ class LowRank {
       subjects_.back().layers.push_back(std::move(layer));
     }
     for (Subject& subject : subjects_) subject.reason = hindrance(subject);
+    for (LeftAlone& each : unread) {
+      const Value weight = quantized_.find_value(each.name);
+      if (!weight.is_absent() && quantized_.type(weight).is_quantized())
+        leave(each.name, each.reason);
+    }
+  }
+
+  // Once, though several layers read it.
+  void leave(std::string_view name, std::string_view reason) {
+    if (std::ranges::find(report_.left, name, &LeftAlone::name) != report_.left.end()) return;
+    report_.left.push_back({std::string(name), std::string(reason)});
   }
 
   // Leaves `subject` only the layers that can be corrected.
   [[nodiscard]] std::string hindrance(Subject& subject) const {
+    const std::string_view why = why_no_factors(real_, subject.layers.front());
     std::erase_if(subject.layers,
                   [&](const LayerWeight& layer) { return !quantized_layer(layer); });
     if (subject.layers.empty()) {
-      return "no layer multiplies rows of floats by it, as a matrix";
+      return std::string(why.empty() ? "its layer does not multiply floats by it" : why);
     }
     const WantedFactors wanted = wanted_for(subject);
     if (pays(wanted)) return {};
@@ -99,7 +114,8 @@ class LowRank {
   }
 
   [[nodiscard]] std::optional<QuantizedLayer> quantized_layer(const LayerWeight& layer) const {
-    if (!is_plain_product(real_, layer) || !quantized_.contains(layer.layer)) return std::nullopt;
+    if (!why_no_factors(real_, layer).empty() || !quantized_.contains(layer.layer))
+      return std::nullopt;
     const std::size_t data = find_product(real_.ref(layer.layer))->data;
     // A scale may have been put behind the product.
     const QuantizedLayer found{.data = quantized_.operands(layer.layer)[data],

@@ -80,12 +80,17 @@ Expected<LowRankFactors> read_factors(const LowRankCorrection& correction) {
 
 }  // namespace
 
-bool is_plain_product(const Graph& graph, const LayerWeight& layer) {
+std::string_view why_no_factors(const Graph& graph, const LayerWeight& layer) {
   const NodeRef node = graph.ref(layer.layer);
   const Product* const product = find_product(node);
-  return product != nullptr && !layer.is_convolution && layer.weight == product->weight &&
-         layer.data_axis == 1 && layer.batch.empty() && layer.layout.matrices.size() == 1 &&
-         node.attribute_or("alpha", 1.0) == 1;
+  if (product == nullptr || layer.is_convolution) return "its layer is no product of matrices";
+  if (layer.weight != product->weight) return "its layer multiplies it from the left";
+  if (layer.data_axis != 1) return "its layer transposes what it multiplies by it";
+  if (!layer.batch.empty() || layer.layout.matrices.size() != 1) {
+    return "it is a matrix for each of a batch";
+  }
+  if (node.attribute_or("alpha", 1.0) != 1) return "its layer multiplies by an `alpha`, too";
+  return {};
 }
 
 std::uint64_t bytes_of(const WantedFactors& wanted) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "calibration/layer_weights.hpp"
 #include "quadrant/ir/constant.hpp"
@@ -14,8 +15,8 @@
 
 namespace quadrant::inline v0 {
 
-/// Whether the layer is x W, W of two axes, so that (x A) B can be added to it.
-[[nodiscard]] bool is_plain_product(const Graph& graph, const LayerWeight& layer);
+/// Why (x A) B cannot be added to the layer; empty where it is x W, W of two axes.
+[[nodiscard]] std::string_view why_no_factors(const Graph& graph, const LayerWeight& layer);
 
 /// What factors are asked for.
 struct WantedFactors {

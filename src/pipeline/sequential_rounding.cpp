@@ -324,7 +324,7 @@ class Sequence {
   Expected<void> correct(const LayerWeight& layer, std::size_t rank, Constant& coded) const {
     const WantedFactors wanted{
         .real = subject_.graph, .layer = layer, .rank = rank, .moments = &moments_};
-    if (!is_plain_product(wanted.real, layer) || !pays(wanted)) return {};
+    if (!why_no_factors(wanted.real, layer).empty() || !pays(wanted)) return {};
     QUADRANT_TRY(const auto found,
                  low_rank_correction(wanted, [&]() -> Expected<Constant> { return coded; }));
     if (found) {

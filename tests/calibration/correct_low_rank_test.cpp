@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <thread>
@@ -199,6 +200,39 @@ TEST_CASE("a weight as whose floats factors would take as much keeps its codes")
     // 4 bytes, 12 numbers of a term; 2 bytes, 36 numbers.
     CHECK(of_cast.corrected.size() == (4 * 12 * rank < 2 * 36 ? 1 : 0));
   }
+}
+
+TEST_CASE("weights that factors cannot be added for are named, with why") {
+  Graph graph;
+  const auto add = [&](std::string_view kind, std::vector<Value> operands, const std::string& name,
+                       Shape shape, Attributes attributes = {}) {
+    return Value{graph.add({.kind = std::string(kind),
+                            .operands = std::move(operands),
+                            .results = {{name, {ElementType::float32, std::move(shape), nullptr}}},
+                            .attributes = std::move(attributes)})};
+  };
+  const Value x = graph.add_input("x", {ElementType::float32, {inputs_of_sample, width}, nullptr});
+  const Value scaled = graph.add_constant("scaled", normal_constant({width, width}, 1));
+  const Value a = add("gemm", {x, scaled}, "a", {inputs_of_sample, width}, {{"alpha", 0.5}});
+  const Value first = graph.add_constant("first", normal_constant({width, inputs_of_sample}, 2));
+  const Value b = add("matmul", {first, a}, "b", {width, width});
+  const Value parts = graph.add_constant("parts", normal_constant({4, width / 4, width}, 3));
+  const Value extents = graph.add_constant(
+      "extents",
+      Constant::from_values<std::int64_t>(ElementType::int64, {2}, std::array{width, width}));
+  const Value joined = add(ops::Reshape::kind, {parts, extents}, "joined", {width, width});
+  graph.add_output("out", add("matmul", {b, joined}, "c", {width, width}));
+
+  Graph blocks = quantized_of(graph, {.granularity = Granularity::Kind::block, .block_size = 8});
+  const LowRankReport report = value_of(correct_low_rank(blocks, graph, {.rank = 2}));
+  CHECK(report.corrected.empty());
+  const auto why = [&](std::string_view name) {
+    const auto found = std::ranges::find(report.left, name, &LeftAlone::name);
+    return found == report.left.end() ? std::string() : found->reason;
+  };
+  CHECK(why("scaled") == "its layer multiplies by an `alpha`, too");
+  CHECK(why("first") == "its layer multiplies it from the left");
+  CHECK(why("parts") == "its codes are stored in the shape that it is given later");
 }
 
 TEST_CASE("the same with sums that are away, and in room for less than a weight") {
