@@ -205,7 +205,8 @@ Expected<void> reach(WatchedWeight& watched, const LayerReader& reader, const La
     watched.leave(why_not);
     return {};
   }
-  const Axes axes = around(data.tensor.extents(), *data_axis(reader.weight, data.tensor.extents()));
+  const auto extents = data.tensor.extents();
+  const Axes axes = around(extents, data_axis(reader.weight, extents).value_or(0));
   std::vector<double> largest(static_cast<std::size_t>(axes.extent));
   for (std::size_t i = 0; i < data.reals.size(); ++i) {
     double& most = largest[i / static_cast<std::size_t>(axes.inner) % largest.size()];

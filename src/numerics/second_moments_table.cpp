@@ -60,8 +60,8 @@ Expected<std::shared_ptr<const SecondMoments>> SecondMomentsTable::load(
   }
   const SecondMoments* there = found == nullptr ? nullptr : found->in_memory();
   if (found != nullptr && found->is_away()) {
-    QUADRANT_TRY(loaded->moments, of_weight(found->brought_back(), weight));
-    there = &*loaded->moments;
+    QUADRANT_TRY(SecondMoments moments, of_weight(found->brought_back(), weight));
+    there = &loaded->moments.emplace(std::move(moments));
   }
   return std::shared_ptr<const SecondMoments>(std::move(loaded), there);
 }

@@ -192,7 +192,7 @@ void write_bias(Graph& graph, LinearLayer& layer, const std::vector<double>& bia
   // One number for all, or a row of them, becomes a row of the same rank.
   const Constant& before = *graph.ref(layer.bias_node).operand_constant(layer.bias_operand);
   std::vector<Extent> extents(before.shape().extents().begin(), before.shape().extents().end());
-  if (extents.empty()) extents.push_back(1);
+  if (extents.empty()) extents.emplace_back(1);
   extents.back() = outputs;
   set_own_constant(graph, layer.bias_node, layer.bias_operand,
                    rounded_constant(layer.element, Shape(std::move(extents)), bias));

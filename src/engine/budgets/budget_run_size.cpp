@@ -81,7 +81,7 @@ Expected<void> BudgetRun::fill_judged() {
   if (best_.options == plain.options) return {};
   QUADRANT_TRY(const std::vector<double> errors, judge({best_.options}));
   ++judged_plans_;
-  if (errors.front() < *judged_) {
+  if (judged_ && errors.front() < *judged_) {
     judged_ = errors.front();
     return {};
   }
