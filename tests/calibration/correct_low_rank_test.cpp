@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -135,10 +136,10 @@ TEST_CASE("the errors that are told are those of the results") {
     const LowRankReport report = value_of(
         correct_low_rank(after, real, {.rank = 3, .moments = has_moments ? &moments : nullptr}));
     REQUIRE(verify(after));
-    CHECK(numbers_of(after, samples, "e").size() == 2 * 3 * inputs_of_sample);
+    CHECK(numbers_of(after, samples, "e").size() == std::size_t{2} * 3 * inputs_of_sample);
     const LowRankCorrected& w = corrected_of(report, "w");
     CHECK(w.rank == 3);
-    CHECK(w.bytes == 4 * 3 * (width + width));
+    CHECK(w.bytes == std::uint64_t{4} * 3 * (width + width));
     CHECK(w.after < w.before);
     if (!has_moments) continue;  // nearest to the weight: of results it says nothing
     const std::vector<double> exact = numbers_of(real, samples, "a");
@@ -160,7 +161,8 @@ TEST_CASE("factors of as large a rank as what codes miss leave the float results
       value_of(dequantized(*before.constant(weight.node), before.type(weight).quantization));
   std::vector<double> numbers = value_of(read_reals(coded));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto row = static_cast<double>(i / width);
+    const std::size_t index = i / width;
+    const auto row = static_cast<double>(index);
     const auto column = static_cast<double>(i % width);
     numbers[i] += 0.1 * (row - 3) * (column - 5) + 0.2 * std::sin(row) * std::cos(column);
   }
@@ -198,7 +200,7 @@ TEST_CASE("a weight as whose floats factors would take as much keeps its codes")
     Graph made = quantized_of(cast);
     const LowRankReport of_cast = value_of(correct_low_rank(made, cast, {.rank = rank}));
     // 4 bytes, 12 numbers of a term; 2 bytes, 36 numbers.
-    CHECK(of_cast.corrected.size() == (4 * 12 * rank < 2 * 36 ? 1 : 0));
+    CHECK(of_cast.corrected.size() == (std::size_t{48} * rank < 72 ? 1 : 0));
   }
 }
 

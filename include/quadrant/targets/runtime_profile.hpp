@@ -19,9 +19,9 @@ namespace quadrant::inline v0 {
 // Targets: the runtimes whose kernels compute on codes, each with types and parameters that they
 // take. Schemes say which of them they know.
 
-enum class KernelsTarget : std::uint8_t {
-  any,               ///< none in particular
-  onnxruntime,       ///< ONNX Runtime's, of QDQ models
+enum class KernelsTarget : std::uint8_t {  // NOLINT(readability-enum-initial-value): old names
+  any,                                     ///< none in particular
+  onnxruntime,                             ///< ONNX Runtime's, of QDQ models
   tflite,            ///< LiteRT's: the 8-bit specification, int16 activations, int4 weights,
                      ///< https://ai.google.dev/edge/litert/models/quantization_spec
   openvino,          ///< OpenVINO's, on whatever device
