@@ -109,18 +109,32 @@ class Moments {
                     {.file = path});
       }
       QUADRANT_CHECK(check_model(table->model_hash, call_.hash, path));
+      QUADRANT_CHECK(check_word(*table, path));
       QUADRANT_CHECK(in_file(kept_.merge(*table), path));
       if (!grid_ && !options_.grid_only) grid_ = grid_of(std::move(saved));
     }
-    if (!options_.grid.empty()) {
-      QUADRANT_TRY(SavedMoments saved, read_moments(options_.grid));
-      grid_ = grid_of(std::move(saved));
-      QUADRANT_CHECK(check_model(grid_->model_hash, call_.hash, options_.grid));
+    if (options_.grid.empty()) return {};
+    QUADRANT_TRY(SavedMoments saved, read_moments(options_.grid));
+    grid_ = grid_of(std::move(saved));
+    QUADRANT_CHECK(check_model(grid_->model_hash, call_.hash, options_.grid));
+    return check_word(*grid_, options_.grid);
+  }
+
+  // That a file has the moments that --moments says, if it says any: files decide.
+  template <class Saved>
+  [[nodiscard]] Expected<void> check_word(const Saved& saved, const std::string& path) const {
+    if (!options_.says_block) return {};
+    for (const auto& [name, weight] : saved.weights) {
+      const WeightMatrices& layout = layout_of(weight);
+      if (block_of(weight) == SecondMoments::block_of(layout, options_.block)) continue;
+      return fail(
+          ErrorCode::usage,
+          fmt::format("the moments of '{}' are {} here, which decides: --moments goes "
+                      "without '{}'",
+                      name, print_block(block_of(weight), layout.columns.size()), options_.moments),
+          {.file = path});
     }
-    if (!grid_ || !options_.says_block) return {};
-    return fail(ErrorCode::usage,
-                fmt::format("the grid says which moments there are: --moments goes without '{}'",
-                            options_.moments));
+    return {};
   }
 
   // Piece by piece: the sums may be more than there is memory for.

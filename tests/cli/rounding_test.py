@@ -136,7 +136,13 @@ class RoundingTest(CommandTest):
         for word in ("blocks:0", "blocks:x", "blocks", "ful"):
             self.fails(USAGE, f"there is no '{word}'", *calibrate, "--moments", word, "-o", "o")
         self.fails(USAGE, "MODEL is required", "calibrate", "--data", "data", "-o", "o")
-        self.fails(USAGE, "the grid says", *calibrate, "--moments", "diagonal", "--grid", "g", "-o", "o")
+        # g has blocks of 20, m all pairs: a word that says so may be repeated.
+        self.succeeds(*calibrate, "--moments", "blocks:20", "--grid", "g", "-o", "o")
+        self.succeeds("calibrate", self.model, "--moments", "full", "--merge", "m", "-o", "o")
+        for word, *files in (("diagonal", "--grid", "g"), ("full", "--grid", "g"), ("diagonal", "--merge", "m"),
+                             ("diagonal", "--grid-only", "--merge", "g")):
+            with self.subTest(word=word, files=files):
+                self.fails(USAGE, ["which decides", f"without '{word}'"], *calibrate, "--moments", word, *files, "-o", "o")
 
     def test_moments_within_memory(self):
         """Products of the same input: many sums, and few weights."""
